@@ -20,6 +20,8 @@ cdef extern from *:
     #define _GNU_SOURCE
     #endif
     #include <errno.h>
+    #include <netinet/in.h>
+    #include <netinet/tcp.h>
     #include <poll.h>
     #include <stdint.h>
     #include <sys/socket.h>
@@ -64,8 +66,19 @@ cdef extern from *:
         setsockopt(descriptor, SOL_SOCKET, SO_RCVLOWAT, &portion, sizeof portion);
     #endif
     }
+
+    /* Have what was received acknowledged now. A peer whose send buffer is small (a broker's is
+       100 KiB) and holds no more than one segment of loopback's size (64 KiB) stands still
+       otherwise until its own timer sends a part of that again, which takes 8 ms. */
+    static void prokurist_acknowledge(int descriptor) {
+    #if defined(TCP_QUICKACK)
+        int now = 1;
+        setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof now);
+    #endif
+    }
     """
     int64_t prokurist_now() nogil
     ssize_t prokurist_send(int descriptor, const void* at, size_t length) nogil
     void prokurist_portion(int descriptor, int portion) nogil
+    void prokurist_acknowledge(int descriptor) nogil
     int prokurist_wait(pollfd* all, int count, int64_t nanoseconds) nogil

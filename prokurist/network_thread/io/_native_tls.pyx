@@ -243,6 +243,7 @@ cdef class Pump:
                 if worth != min(PORTION, size - filled):
                     worth = <int>min(PORTION, size - filled)
                     prokurist_portion(descriptor, worth)
+                prokurist_acknowledge(descriptor)
                 waiting[0].fd, waiting[1].fd = descriptor, wake
                 waiting[0].events = waiting[1].events = POLLIN
                 waiting[0].revents = waiting[1].revents = 0

@@ -304,6 +304,8 @@ cdef class NativeWatch:
         cdef bint large = stream.memory != NULL and stream.length - stream.filled > PORTION
         self._portions -= stream.portion > 1
         self._portions += ask_for(PORTION if large else 1, stream, descriptor)
+        if stream.memory != NULL:
+            prokurist_acknowledge(descriptor)
 
     cdef void _take_less(self) noexcept nogil:
         """A peer is slow: what is there is taken as it comes."""

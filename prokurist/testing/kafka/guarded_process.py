@@ -20,8 +20,8 @@ from typing import Any
 from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.errors import KafkaFailed
 
-ANSWER_WITHIN = 10.0
-"""Seconds for the guard, which does nothing slow, to answer a line."""
+ANSWER_WITHIN = 60.0
+"""Seconds for the guard to answer a line; the slowest is a kill, which waits for the child's end."""
 
 
 class GuardedProcess:
