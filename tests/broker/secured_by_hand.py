@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import confluent_kafka.admin
-import pytest
 
-from prokurist.testing.kafka import DEFAULT_VERSION
-from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.pki import PASSWORD, Authority
 from prokurist.testing.kafka.ports import free_ports
-from prokurist.testing.kafka.properties import QUICK_JAVA, new_cluster_id
+from prokurist.testing.kafka.properties import new_cluster_id
+from tests.broker.java_programs import command, java
 
 LISTENERS: Final = {
     "INTERNAL": "SASL_PLAINTEXT",
@@ -173,22 +170,19 @@ def answers(client: Any) -> bool:
 @contextmanager
 def secured_by_hand(folder: Path) -> Iterator[ByHand]:
     """Format, start, wait for it, and stop it at the end."""
-    jars = cached_jars(DEFAULT_VERSION)
-    if jars is None:
-        pytest.skip("Kafka's jars are not here")
     made = ByHand(folder)
     written = folder / "server.properties"
     written.write_text(made.properties())
-    java = [str(find_java(DEFAULT_VERSION).path), "-Xmx256m", *QUICK_JAVA, "-cp", f"{jars}/*"]
     users = [f"{each}=[name=anna,password={ANNA}]" for each in SCRAM]
-    subprocess.run(
-        [*java, "kafka.tools.StorageTool", "format", "-t", new_cluster_id(),
-         *(part for each in users for part in ("--add-scram", each)), "-c", str(written)],
-        check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
+    scram = (part for each in users for part in ("--add-scram", each))
+    java(
+        "kafka.tools.StorageTool", "format", "-t", new_cluster_id(), *scram, "-c", str(written)
+    )
     with (folder / "output").open("wb") as output:
         broker = subprocess.Popen(
-            [*java, "kafka.Kafka", str(written)], stdout=output, stderr=subprocess.STDOUT
+            command("kafka.Kafka", str(written), heap="-Xmx256m"),
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     try:
         client = admin.AdminClient(made.keys("INTERNAL", user="admin") | {"log_level": 0})

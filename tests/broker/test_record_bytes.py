@@ -1,6 +1,5 @@
 """B115: bytes of a real Kafka, written by clients that are not ours, read by both twins."""
 
-import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +14,9 @@ from prokurist.records.headers import extent, headers
 from prokurist.records.implementation import Codec
 from prokurist.records.reader import PartitionReader
 from prokurist.records.record import ConsumerRecord, told
-from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
-from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka import RealKafka
 from prokurist.types import TimestampType
+from tests.broker.java_programs import java
 from tests.broker.raw import fetched, produced
 from tests.unit.records.twins import SOME, twin
 
@@ -234,21 +232,14 @@ def test_what_the_java_client_wrote(
     prokurist_kafka: RealKafka, prokurist_topic: str, compression: str
 ) -> None:
     """B115: the frames of its own libraries, snappy's above all."""
-    jars = cached_jars(DEFAULT_VERSION)
-    if jars is None:
-        pytest.skip("Kafka's jars are not here")
     lines = [f"k{each}\tvalue {each} of many" for each in range(500)]
-    argv = [
-        *(str(find_java(DEFAULT_VERSION).path), "-Xmx128m", "-cp", f"{jars}/*"),
+    java(
         *("org.apache.kafka.tools.ConsoleProducer", "--topic", prokurist_topic),
         *("--bootstrap-server", prokurist_kafka.bootstrap),
         *("--compression-codec", compression),
         *("--reader-property", "parse.key=true"),
-    ]
-    done = subprocess.run(
-        argv, input="\n".join(lines).encode(), capture_output=True, timeout=120, check=False
+        given="\n".join(lines).encode(),
     )
-    assert done.returncode == 0, done.stderr.decode()
     for name in ("python", "native"):
         records, _ = read(twin(name), prokurist_kafka, prokurist_topic)
         assert sorted((each.key + b"\t" + each.value).decode() for each in records) == sorted(

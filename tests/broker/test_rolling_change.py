@@ -13,10 +13,9 @@ import confluent_kafka
 import pytest
 
 from prokurist import KafkaConsumer
-from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
-from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Consuming, Producing
+from tests.broker.java_programs import command
 
 with warnings.catch_warnings():
     # It reads its own schemas in a way that Python 3.11 deprecates.
@@ -137,19 +136,15 @@ class Java:
 
     def __init__(self, kafka: RealKafka, group: str, topic: str, read: Read) -> None:
         self._read = read
-        jars, program = cached_jars(DEFAULT_VERSION), find_java(DEFAULT_VERSION).path
-        if jars is None:
-            pytest.skip("Kafka's jars are not here")
         formats = ("print.partition=true", "print.offset=true", "print.value=false")
         self._process = subprocess.Popen(
-            [
-                *(str(program), "-Xmx128m", "-cp", f"{jars}/*"),
+            command(
                 "org.apache.kafka.tools.consumer.ConsoleConsumer",
                 *("--bootstrap-server", kafka.bootstrap, "--topic", topic, "--group", group),
                 *("--command-property", "auto.offset.reset=earliest"),
                 *("--command-property", "heartbeat.interval.ms=500"),
                 *(part for each in formats for part in ("--formatter-property", each)),
-            ],
+            ),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

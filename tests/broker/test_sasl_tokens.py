@@ -3,7 +3,6 @@
 import json
 import re
 import ssl
-import subprocess
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -18,12 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from prokurist import KafkaConsumer
 from prokurist.errors import SaslAuthenticationException
-from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka, SecuredListener
-from prokurist.testing.kafka.jars import fetch_jars
-from prokurist.testing.kafka.java import find_java
+from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
 from prokurist.testing.kafka.properties import QUICK_JAVA
+from tests.broker.java_programs import java
 
 PASSWORD = "s3cret"  # noqa: S105 - of the test's Kafka
 PREFIX = "listener.name.proxied"
@@ -38,17 +35,13 @@ def delegation_token(kafka: RealKafka, folder: Path) -> tuple[str, str]:
         "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
         f'sasl.jaas.config={module} required username="anna" password="{PASSWORD}";\n'
     )
-    clock = MonotonicClock()
-    jars = fetch_jars(DEFAULT_VERSION, Deadline.after(clock.now(), 60), clock)
-    command = (
-        *(str(find_java(DEFAULT_VERSION).path), "-Xmx128m", "-cp", f"{jars}/*"),
+    told = java(
         *("org.apache.kafka.tools.DelegationTokenCommand", "--create"),
         *("--bootstrap-server", kafka.bootstrap, "--max-life-time-period", "-1"),
         *("--command-config", str(login)),
     )
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
-    found = re.search(r"^(\S{20,})\s+(\S{40,})\s+User:anna", done.stdout, re.MULTILINE)
-    assert found, (done.stdout, done.stderr)
+    found = re.search(r"^(\S{20,})\s+(\S{40,})\s+User:anna", "\n".join(told), re.MULTILINE)
+    assert found, told
     return found[1], found[2]
 
 

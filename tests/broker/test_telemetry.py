@@ -21,10 +21,10 @@ from prokurist import KafkaConsumer, KafkaProducer, errors
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import DEFAULT_VERSION, RealKafka
 from prokurist.testing.kafka.jars import cached_jars
-from prokurist.testing.kafka.java import find_java
 from prokurist.testing.kafka.ports import Address
 from prokurist.testing.kafka.properties import QUICK_JAVA, heap_option
 from prokurist.testing.kafka.wire import BrokerConnection
+from tests.broker.java_programs import java
 
 pytestmark = pytest.mark.kafka
 
@@ -232,8 +232,6 @@ def test_a_real_broker_changes_its_mind(receiving: Receiving, topic: str) -> Non
 
 def test_names_are_those_of_java(receiving: Receiving, topic: str) -> None:
     """B338: nothing is pushed under a name that Java's consumer does not push."""
-    java = str(find_java(DEFAULT_VERSION).path)
-    jars = cached_jars(DEFAULT_VERSION)
     servers = receiving.kafka.bootstrap
     with KafkaProducer(bootstrap_servers=servers) as producer:
         producer.send(topic, b"v")
@@ -249,17 +247,11 @@ def test_names_are_those_of_java(receiving: Receiving, topic: str) -> None:
         while not consumer.poll(1.0):
             pass
         consumer.commit_sync()
-        subprocess.run(
-            [
-                *(java, "-Xmx128m", "-cp", f"{jars}/*"),
-                "org.apache.kafka.tools.consumer.ConsoleConsumer",
-                *("--topic", topic, "--bootstrap-server", servers, "--from-beginning"),
-                *("--timeout-ms", "5000", "--command-property", "group.protocol=consumer"),
-                *("--command-property", "client.id=java"),
-            ],
-            check=False,
-            capture_output=True,
-            timeout=WITHIN,
+        java(
+            "org.apache.kafka.tools.consumer.ConsoleConsumer",
+            *("--topic", topic, "--bootstrap-server", servers, "--from-beginning"),
+            *("--timeout-ms", "5000", "--command-property", "group.protocol=consumer"),
+            *("--command-property", "client.id=java"),
         )
         until(lambda: receiving.points("java"), "a push of Java's")
     ours = {each.name for each in receiving.points("ours")}

@@ -172,6 +172,11 @@ def a_batch_grows_while_it_is_taken(stage: Stage) -> None:
     all_taken(stage, {"app": [5, 90, 90], "app 2": [90]})
 
 
+def a_sender_waits_for_memory(stage: Stage) -> None:
+    """Room that a batch gives back wakes the one that waits for it."""
+    all_taken(stage, {"app": [90], "app 2": [90]}, total=200)
+
+
 def senders_wait_for_memory(stage: Stage) -> None:
     """Room that a batch gives back goes to one that waits; none stands there for ever."""
     all_taken(stage, {"app": [90, 90], "app 2": [90]}, total=300)
@@ -248,7 +253,9 @@ SCENES: Final[tuple[Scene, ...]] = (
     two_partitions_have_something,
     two_senders_begin,
     a_batch_grows_while_it_is_taken,
-    senders_wait_for_memory,
+    a_sender_waits_for_memory,
     an_append_races_a_close,
     events_race_the_polls_that_tell_them,
 )
+LONG_SCENES: Final[tuple[Scene, ...]] = (senders_wait_for_memory,)
+"""What takes twenty seconds to go through."""

@@ -346,7 +346,7 @@ BUGS: Final = (
                 "            self.free += size\n            granted: list[Claim] = []\n",
             ),
         ),
-        accumulating.senders_wait_for_memory,
+        accumulating.a_sender_waits_for_memory,
     ),
     Bug(
         "an event is put without the lock",

@@ -10,9 +10,10 @@ from tests.simulation.lockstep.planted import BUGS, Bug
 pytestmark = pytest.mark.timeout(120)
 
 SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES, *accumulating.SCENES)
+LONG = (pytest.param(each, marks=pytest.mark.minutes) for each in accumulating.LONG_SCENES)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+@pytest.mark.parametrize("scene", [*SCENES, *LONG], ids=lambda scene: scene.__name__)
 @pytest.mark.mortal
 @pytest.mark.slow
 def test_hand_over(scene: Scene) -> None:
