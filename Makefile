@@ -28,25 +28,26 @@ demo: .venv/package ## see it at work: a broker, frozen and thawed; a real Kafka
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Tests against a real Kafka mostly wait: four processes share them, by files, since a file shares
-# its brokers. Meanwhile two processes have the tests that compute. Those with a real Spark follow:
-# a run of their own, since its callbacks have threads as they like. What takes minutes is for
-# make test-long, which LONG=1 runs beside Spark's: both wait for most of their time.
+# Tests wait for most of their time, so all are run at once. Four processes share those against a
+# real Kafka, by files, since a file shares its brokers; two have the tests that compute, and one
+# those with a real Spark, whose callbacks have threads as they like. What takes minutes is for
+# make test-long; with LONG=1 it follows in the same processes.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
-SHARED := $(PYTEST) -p xdist.plugin -m "not minutes"
+SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
+BRIEF := $(if $(LONG),,-m "not minutes")
 test: .venv/ready ## all tests but those of minutes, skips counted by reason
-	@mkdir -p build; $(SHARED) -n 4 --dist loadfile $(REAL) > build/real.txt 2>&1 & real=$$!; \
-	$(SHARED) -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
-	echo "== $(REAL)"; wait $$real; real=$$?; cat build/real.txt; \
-	$(if $(LONG),$(MAKE) test-long,true) > build/minutes.txt 2>&1 & minutes=$$!; \
-	echo "== tests/spark"; $(PYTEST) -m "not minutes" tests/spark; spark=$$?; \
-	wait $$minutes; minutes=$$?; cat build/minutes.txt; exit $$(( rest | spark | real | minutes ))
+	@mkdir -p build; { $(SHARED) -m "not minutes" -n 4 --dist loadfile $(REAL); brief=$$?; \
+		$(if $(LONG),$(PYTEST) -m minutes $(REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
+	$(PYTEST) $(BRIEF) tests/spark > build/spark.txt 2>&1 & spark=$$!; \
+	$(SHARED) $(BRIEF) -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
+	wait $$real; real=$$?; echo "== $(REAL)"; cat build/real.txt; \
+	wait $$spark; spark=$$?; echo "== tests/spark"; cat build/spark.txt; exit $$(( rest | spark | real ))
 
 test-long: .venv/ready #: the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
-	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/long.txt 2>&1 & real=$$!; \
-	$(PYTEST) -m minutes tests/spark; spark=$$?; \
-	echo "== $(REAL)"; wait $$real; real=$$?; cat build/long.txt; exit $$(( spark | real ))
+	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/real.txt 2>&1 & real=$$!; \
+	$(PYTEST) -m minutes tests/spark tests/simulation/lockstep; rest=$$?; \
+	wait $$real; real=$$?; echo "== $(REAL)"; cat build/real.txt; exit $$(( rest | real ))
 
 test-spark: .venv/ready #: all with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark
