@@ -225,7 +225,13 @@ class Subscribing(Seeking):
         partitions = self._subscription.let_go()
         self._background.call_off()
         kind = self._parts_as = self._kind_of_parting()
-        return self._listeners.tell(kind, partitions) if partitions else None
+        if not partitions:
+            return None
+        try:
+            return self._listeners.tell(kind, partitions)
+        finally:
+            # Also where an interrupt has ended the callback: close does not tell it again.
+            self._subscription.parted(partitions)
 
     def _kind_of_parting(self) -> StepKind:
         """Whether partitions are revoked, or lost since the group does not count us."""

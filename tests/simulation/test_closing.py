@@ -253,6 +253,26 @@ def test_an_interrupt_ends_the_waiting_and_is_raised_at_the_end(auto: str) -> No
         consumer.poll(0)
 
 
+def test_an_interrupt_in_the_callback_of_unsubscribe_tells_it_once() -> None:
+    """B409: the close that follows leaves the group, and calls the listener no more."""
+    world = World()
+    consumer = world.consumer()
+    told: list[object] = []
+
+    def revoked(partitions: object) -> None:
+        told.append(partitions)
+        interrupt()
+
+    consumer.subscribe(TP.topic, Notes(revoked=revoked))
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    with pytest.raises(KeyboardInterrupt):
+        consumer.unsubscribe()
+    consumer.close()
+    assert len(told) == 1
+    assert world.members[0].thread.life is Life.ENDED
+
+
 def test_an_interrupt_outranks_an_earlier_failure(caplog: pytest.LogCaptureFixture) -> None:
     """B187: the failure is logged."""
     world = World()
