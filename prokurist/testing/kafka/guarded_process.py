@@ -21,7 +21,7 @@ from prokurist.events.clock import Clock, Deadline
 from prokurist.testing.kafka.errors import KafkaFailed
 
 ANSWER_WITHIN = 60.0
-"""Seconds for the guard to answer a line; the slowest is a kill, which waits for the child's end."""
+"""Seconds for the guard to answer a line; a kill waits for the end of the child."""
 
 
 class GuardedProcess:
