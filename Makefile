@@ -31,23 +31,25 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 # Tests wait for most of their time, so all are run at once. Four processes share those against a
 # real Kafka, by files, since a file shares its brokers; two have the tests that compute, and one
 # those with a real Spark, whose callbacks have threads as they like. What takes minutes is for
-# make test-long; with LONG=1 it follows in the same processes.
+# make test-long; with LONG=1 it is run in the same time.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
+LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
-BRIEF := $(if $(LONG),,-m "not minutes")
 test: .venv/ready ## all tests but those of minutes, skips counted by reason
 	@mkdir -p build; { $(SHARED) -m "not minutes" -n 4 --dist loadfile $(REAL); brief=$$?; \
-		$(if $(LONG),$(PYTEST) -m minutes $(REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
-	$(PYTEST) $(BRIEF) tests/spark > build/spark.txt 2>&1 & spark=$$!; \
-	$(SHARED) $(BRIEF) -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
+		$(if $(LONG),$(SHARED) $(LONG_REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
+	$(PYTEST) -m "not minutes" tests/spark > build/spark.txt 2>&1 & spark=$$!; \
+	$(if $(LONG),$(PYTEST) -m minutes tests/spark,true) > build/long.txt 2>&1 & long=$$!; \
+	$(SHARED) -m "not minutes" -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
 	wait $$real; real=$$?; echo "== $(REAL)"; cat build/real.txt; \
-	wait $$spark; spark=$$?; echo "== tests/spark"; cat build/spark.txt; exit $$(( rest | spark | real ))
+	wait $$spark; spark=$$?; echo "== tests/spark"; cat build/spark.txt; \
+	wait $$long; long=$$?; cat build/long.txt; exit $$(( rest | real | spark | long ))
 
 test-long: .venv/ready #: the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed
-	@mkdir -p build; $(PYTEST) -m minutes $(REAL) > build/real.txt 2>&1 & real=$$!; \
-	$(PYTEST) -m minutes tests/spark tests/simulation/lockstep; rest=$$?; \
-	wait $$real; real=$$?; echo "== $(REAL)"; cat build/real.txt; exit $$(( rest | real ))
+	@mkdir -p build; $(SHARED) $(LONG_REAL) > build/real.txt 2>&1 & real=$$!; \
+	$(PYTEST) -m minutes tests/spark; spark=$$?; \
+	wait $$real; real=$$?; cat build/real.txt; exit $$(( spark | real ))
 
 test-spark: .venv/ready #: all with a real Spark, and its own Kafka connector beside ours
 	$(PYTEST) tests/spark
