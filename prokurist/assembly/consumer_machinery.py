@@ -43,7 +43,8 @@ from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.pipeline import LARGEST_INT32
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.dispatch import dispatch, without_group
-from prokurist.network_thread.fetch.manager import FetchLimits, FetchManager
+from prokurist.network_thread.fetch.fetch_requests import FetchLimits
+from prokurist.network_thread.fetch.manager import FetchManager
 from prokurist.network_thread.fetch.session import Terms
 from prokurist.network_thread.group import Group
 from prokurist.network_thread.io.network import Network

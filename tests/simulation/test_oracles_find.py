@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from prokurist.events.group_assignment import GroupAssignment
-from prokurist.network_thread.fetch import manager, plan, sources
+from prokurist.network_thread.fetch import fetch_requests, manager, plan, sources
 from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
 from prokurist.network_thread.wire import fetch
@@ -58,10 +58,10 @@ def says_the_last_epoch(patch: pytest.MonkeyPatch) -> None:
         "Position(row.offset)",
         "Position(row.offset, row.leader_epoch)",
     )
-    ask, body = manager.FetchManager._question, fetch.partition_body
+    ask, body = fetch_requests.FetchRequests._question, fetch.partition_body
     epochs: dict[fetch.FetchQuestion, int] = {}
 
-    def question(self: manager.FetchManager, wish: Any) -> fetch.FetchQuestion:
+    def question(self: fetch_requests.FetchRequests, wish: Any) -> fetch.FetchQuestion:
         asked = ask(self, wish)
         if wish.position.epoch is not None:
             epochs[asked] = wish.position.epoch
@@ -70,7 +70,7 @@ def says_the_last_epoch(patch: pytest.MonkeyPatch) -> None:
     def with_epoch(partition: int, asked: fetch.FetchQuestion) -> dict[str, Any]:
         return {**body(partition, asked), "last_fetched_epoch": epochs.get(asked, -1)}
 
-    patch.setattr(manager.FetchManager, "_question", question)
+    patch.setattr(fetch_requests.FetchRequests, "_question", question)
     patch.setattr(fetch, "partition_body", with_epoch)
 
 

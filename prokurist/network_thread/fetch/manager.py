@@ -2,32 +2,22 @@
 
 Thread: the network thread alone.
 
-- One fetch at a time is on its way to each broker, on a lane of its own. It asks for
-  every partition that the broker leads, whether or not something of it is buffered:
-  the next offset is known from the headers of what came, so nothing waits for the
-  application thread.
-- What is held and what is promised together stay within `fetch.buffer.max.bytes`: each
-  has one half of it, and the brokers share the second. When more than the first half
-  is held, nothing more is fetched until half of that is free again; but for partitions
-  of which nothing is held, which the backlog of others would starve. They share what
-  room there is, and get one batch at a time where there is none.
+- One fetch at a time is on its way to each broker, on a lane of its own; what it asks for,
+  and how much, is the business of `FetchRequests`.
 - Who has not polled for a while is not fetched for, and the next poll asks
   (`Prefetch`): a client that is left alone is idle.
 - A poll that waits is woken by every answer, an empty or failed one too.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
-from uuid import UUID
 
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import Chunk, Failure, FetchBuffer
-from prokurist.events.fetching import Use, Wish
+from prokurist.events.fetching import Use
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OverdueResponse
@@ -36,11 +26,11 @@ from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.counters import FetchCounters
 from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.fetch_progress import FetchProgress
+from prokurist.network_thread.fetch.fetch_requests import FetchLimits, FetchRequests
 from prokurist.network_thread.fetch.out_of_range import OutOfRangeCheck
 from prokurist.network_thread.fetch.plan import FetchPlan, Part
 from prokurist.network_thread.fetch.refused_leaders import still_leads
 from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
-from prokurist.network_thread.fetch.session import SessionPartition, Terms
 from prokurist.network_thread.fetch.sources import (
     FetchSource,
     PartitionBackoff,
@@ -49,37 +39,11 @@ from prokurist.network_thread.fetch.sources import (
 )
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.operations.timer import Timer
-from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestion
+from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer
 from prokurist.types import Node, TopicPartition
 
 ATTENTION: Final = 5.0
 """Seconds after the last poll for which records are fetched ahead."""
-
-ONE_BATCH: Final = 1
-"""Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
-
-WAIT_BESIDE_BACKLOG: Final = 0.1
-"""Seconds at most that a broker may wait for records of partitions without any, while the
-others are not asked for: meanwhile half of what is held of these may be returned."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
-    """The configuration that bounds fetches; bytes.
-
-    Attributes:
-        terms: What every request says.
-        answer: `fetch.max.bytes`.
-        partition: `max.partition.fetch.bytes`.
-        buffer: `fetch.buffer.max.bytes`.
-        request: `request.timeout.ms`, in seconds.
-    """
-
-    terms: Terms
-    answer: int
-    partition: int
-    buffer: int
-    request: float
 
 
 class FetchManager:
@@ -133,13 +97,12 @@ class FetchManager:
         self._out_of_range = OutOfRangeCheck(
             metadata, subscription, timer, client.trace, self._confirmed_out_of_range
         )
+        self._requests = FetchRequests(metadata, subscription, buffer, self._replicas, limits)
         self._plan = FetchPlan(metadata, subscription, self._replicas, self._backoffs)
         self._generation = -1
         self._sources: dict[int, FetchSource] = {}
-        self._served: dict[TopicPartition, int] = {}
         self.counters: FetchCounters = FetchCounters()
         self.attending: FetchProgress = FetchProgress(metadata, background, timer, self._asked)
-        self._answers = 0
         self._seen = (-1, -1)
         self._stirred = False
         self._closed = False
@@ -167,7 +130,7 @@ class FetchManager:
             self._replicas.keep(assigned)
             self._backoffs.keep(assigned)
             self._out_of_range.keep(assigned)
-            self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
+            self._requests.keep(assigned)
         self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
             self._buffer.rest(below=None, idle=True)
@@ -201,47 +164,12 @@ class FetchManager:
 
     def _begin(self, source: FetchSource, part: Part, brokers: int) -> bool:
         """Send a fetch of what there is room for; returns whether that is everything."""
-        terms, wishes = self._limits.terms, part.wishes
-        room = self._limits.buffer // 2
-        held = self._buffer.held
-        is_full = held > room
-        if self._replicas.silent:
-            terms = replace(terms, rack="")  # Else the leader would name the replica again.
-        if is_full:
-            holding = self._buffer.partitions()
-            wishes = [wish for wish in wishes if wish.partition not in holding]
-            part.changed = None
-            room = self._limits.buffer - held
-            terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
-        most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
-        most = max(ONE_BATCH, most)
-        if part.changed is not None and source.session.is_kept:
-            self._send(source, self._changes(source, part, terms, most))
-        elif wishes:
-            self._send(source, self._everything(source, wishes, terms, most))
-        if not is_full:
+        request, is_everything = self._requests.next(source, part, brokers)
+        if request is not None:
+            self._send(source, request)
+        if is_everything:
             part.taken()
-        return not is_full
-
-    def _changes(self, source: FetchSource, part: Part, terms: Terms, most: int) -> Fetch:
-        """The last fetch again, with some positions moved on."""
-        wishes = [part.wishes[place] for place in sorted(part.changed or ())]
-        if wishes:
-            self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
-        source.wishes = wishes
-        changed = [SessionPartition(wish, self._question(wish)) for wish in wishes]
-        return source.session.request_changes(changed, terms, most)
-
-    def _everything(
-        self, source: FetchSource, wishes: list[Wish], terms: Terms, most: int
-    ) -> Fetch:
-        """A fetch of just these partitions, the longest unserved first."""
-        ids = self._ids(wish.partition.topic for wish in wishes)
-        self._subscription.fetched_as(ids)
-        wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
-        source.wishes = wishes
-        asked = [SessionPartition(wish, self._question(wish)) for wish in wishes]
-        return source.session.request(asked, ids, terms, most)
+        return is_everything
 
     def _send(self, source: FetchSource, request: Fetch) -> None:
 
@@ -253,21 +181,6 @@ class FetchManager:
 
         operation = Operation(self._fetch(source, request), f"Fetch from {source.node}", ended)
         source.operation = None if operation.ended else operation
-
-    def _question(self, wish: Wish) -> FetchQuestion:
-        view = self._metadata.cluster.partition(wish.partition)
-        return FetchQuestion(
-            wish.partition,
-            wish.position.offset,
-            self._limits.partition,
-            None if view is None else view.leader_epoch,
-        )
-
-    def _ids(self, topics: Iterable[str]) -> dict[str, UUID]:
-        """The ids of topics; empty unless all are known."""
-        wanted = set(topics)
-        ids = self._metadata.cluster.ids_of(wanted)
-        return ids if len(ids) == len(wanted) else {}
 
     # --- one fetch -------------------------------------------------------------------
 
@@ -374,9 +287,7 @@ class FetchManager:
 
     def _settle(self, outcome: FetchOutcome, answer: FetchAnswer) -> None:
         cluster = self._metadata.cluster
-        self._answers += 1
-        for entry in outcome.entries:
-            self._served[entry.partition] = self._answers
+        self._requests.served(entry.partition for entry in outcome.entries)
         self.counters.sizes.observe(
             sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))
         )
