@@ -15,7 +15,7 @@ from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.errors import IllegalStateException, KafkaException, WakeupException
 from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
-from prokurist.events.log_events import CALLBACK_RESULT_DROPPED, LISTENER_ERROR_SUPPRESSED
+from prokurist.events.group_log_events import CALLBACK_RESULT_DROPPED, LISTENER_ERROR_SUPPRESSED
 from prokurist.events.subscription import Subscription
 from prokurist.types import TopicPartition
 

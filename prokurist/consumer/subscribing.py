@@ -27,7 +27,7 @@ from prokurist.events.application_events import Leave, Rejoin
 from prokurist.events.background_events import BackgroundEvents, StepKind
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, as_seconds
-from prokurist.events.log_events import (
+from prokurist.events.group_log_events import (
     BACKGROUND_ERROR_DISCARDED,
     ENFORCE_REBALANCE_IGNORED,
     FATAL_ERROR_CLEARED,

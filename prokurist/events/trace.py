@@ -21,6 +21,9 @@ from typing import Final, Protocol
 
 from prokurist.events.clock import Clock
 
+EVERY: Final = 60.0
+"""Minimum seconds between repeated warnings about one continuing problem."""
+
 
 class Level(IntEnum):
     """The level of a log event; the numbers are those of Python's logging."""

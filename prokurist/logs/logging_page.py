@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from prokurist.events.call_log_events import KINDS
 from prokurist.events.callback_log_events import CALLBACKS
-from prokurist.events.log_events import EVERY
-from prokurist.events.trace import EventKind, Level
+from prokurist.events.trace import EVERY, EventKind, Level
 
 _INTRO = """\
 # What the log says

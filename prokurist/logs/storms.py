@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from prokurist.events.log_events import EVERY
-from prokurist.events.trace import EventKind
+from prokurist.events.trace import EVERY, EventKind
 
 MOST: Final = 500
 """Stories from which on those that have ceased are forgotten."""

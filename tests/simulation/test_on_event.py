@@ -15,8 +15,8 @@ from prokurist.errors import (
     KafkaException,
     WakeupException,
 )
+from prokurist.events.group_log_events import PARTITIONS_LOST
 from prokurist.events.log_event_queue import MOST
-from prokurist.events.log_events import PARTITIONS_LOST
 from tests.simulation.reading import A, reader, written
 from tests.simulation.returning import TP, reading
 from tests.simulation.test_stored_offsets import PROTOCOLS

@@ -27,13 +27,13 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Stretch
-from prokurist.events.log_events import (
+from prokurist.events.group_log_events import (
     COORDINATOR_FOUND,
     COORDINATOR_LOST,
     COORDINATOR_REACHABLE,
     COORDINATOR_UNREACHABLE,
-    EVERY,
 )
+from prokurist.events.trace import EVERY
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Lane

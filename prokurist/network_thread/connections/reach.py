@@ -13,10 +13,9 @@ from prokurist.events.log_events import (
     BROKER_NOT_NEEDED,
     BROKER_REACHABLE,
     BROKER_UNREACHABLE,
-    EVERY,
 )
 from prokurist.events.reachability import Reachability
-from prokurist.events.trace import Trace
+from prokurist.events.trace import EVERY, Trace
 from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.requests import Lane, Limits

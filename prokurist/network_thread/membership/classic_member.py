@@ -30,7 +30,7 @@ from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.events.cluster import Cluster
-from prokurist.events.log_events import (
+from prokurist.events.group_log_events import (
     CONSUMER_PROTOCOL_AVAILABLE,
     LEAVE_UNCONFIRMED,
     MEMBER_JOINED,

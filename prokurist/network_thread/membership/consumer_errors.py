@@ -12,7 +12,7 @@ from prokurist.errors import (
     TopicAuthorizationException,
     UnsupportedVersionException,
 )
-from prokurist.events.log_events import INSTANCE_ID_IN_USE
+from prokurist.events.group_log_events import INSTANCE_ID_IN_USE
 from prokurist.network_thread.error_actions import CONSUMER_GROUP_HEARTBEAT
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.types import SubscriptionPattern

@@ -27,7 +27,7 @@ from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.cluster import Cluster
-from prokurist.events.log_events import (
+from prokurist.events.group_log_events import (
     LEAVE_UNCONFIRMED,
     MEMBER_JOINED,
     MEMBER_STATE_CHANGED,

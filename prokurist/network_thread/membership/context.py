@@ -9,7 +9,7 @@ from typing import Final
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
-from prokurist.events.log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
+from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager

@@ -16,7 +16,7 @@ from prokurist.assignors.named import NAMED
 from prokurist.assignors.sticky import claims_by_date
 from prokurist.errors import KafkaException
 from prokurist.events.cluster import Cluster
-from prokurist.events.log_events import SUBSCRIPTION_MALFORMED
+from prokurist.events.group_log_events import SUBSCRIPTION_MALFORMED
 from prokurist.events.trace import Trace
 from prokurist.network_thread.wire.classic_group import JoinedMember
 from prokurist.types import PartitionInfo, TopicPartition

@@ -19,7 +19,11 @@ from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.background_events import StepKind
 from prokurist.events.group_assignment import NO_IDS
-from prokurist.events.log_events import PARTITIONS_ASSIGNED, PARTITIONS_LOST, PARTITIONS_REVOKED
+from prokurist.events.group_log_events import (
+    PARTITIONS_ASSIGNED,
+    PARTITIONS_LOST,
+    PARTITIONS_REVOKED,
+)
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import EventKind, Trace
 from prokurist.network_thread.membership.application_steps import ApplicationSteps

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from prokurist.config import Secret
 from prokurist.errors import KafkaException
-from prokurist.events import log_events
+from prokurist.events import group_log_events, log_events
 from prokurist.events.call_log_events import KINDS, LOOP_WOKE
 from prokurist.events.producer_log_events import RECORDS_GIVEN_UP
 from prokurist.events.trace import EventKind, Level
@@ -63,7 +63,7 @@ def test_lines_below_the_level_are_not_formatted(caplog: pytest.LogCaptureFixtur
             raise AssertionError
 
     caplog.set_level(logging.WARNING, "prokurist")
-    logged().emit(log_events.COORDINATOR_FOUND, node=Untouchable())
+    logged().emit(group_log_events.COORDINATOR_FOUND, node=Untouchable())
     assert not caplog.records
 
 
@@ -74,7 +74,8 @@ def test_a_partition_is_one_item_and_many_are_cut() -> None:
     assert sentence(log_events.LAG_UNKNOWN, {"partition": one, "error": "e"}).startswith(
         "the end offset of orders-0,"
     )
-    shown = sentence(log_events.PARTITIONS_ASSIGNED, {"partitions": thousand, "count": 1000})
+    told = {"partitions": thousand, "count": 1000}
+    shown = sentence(group_log_events.PARTITIONS_ASSIGNED, told)
     assert shown.endswith("orders-9 and 990 more")
 
 
@@ -113,7 +114,7 @@ def test_a_secret_is_masked(caplog: pytest.LogCaptureFixture) -> None:
 def test_structlog_gets_events_and_keys(caplog: pytest.LogCaptureFixture) -> None:
     """By their name, with values that JSON can write; logging gets none."""
     with capture_logs() as events:
-        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+        logged().emit(group_log_events.COORDINATOR_FOUND, node=NODE)
         begins = {TopicPartition("o", 0): 5}
         logged().emit(log_events.POSITIONS_RESET, policy="latest", offsets=begins, count=1)
     assert json.loads(json.dumps(events)) == [
@@ -148,7 +149,7 @@ def test_structlogs_threshold_is_info_or_what_logging_says(
         caplog.set_level(logging.DEBUG, "prokurist")
         logged().emit(log_events.CONNECTION_OPENING, node=NODE, lane="fetch")
         caplog.set_level(logging.WARNING, "prokurist")
-        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+        logged().emit(group_log_events.COORDINATOR_FOUND, node=NODE)
     assert [each["event"] for each in events] == ["connection_opening"]
 
 
@@ -160,7 +161,7 @@ def test_a_processor_that_raises_does_no_harm(caplog: pytest.LogCaptureFixture) 
         raise ZeroDivisionError
 
     structlog.configure(processors=[broken])
-    logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+    logged().emit(group_log_events.COORDINATOR_FOUND, node=NODE)
     assert "structlog raised ZeroDivisionError()" in caplog.text
     assert "coordinator" in caplog.text
 
@@ -168,13 +169,13 @@ def test_a_processor_that_raises_does_no_harm(caplog: pytest.LogCaptureFixture) 
 def test_without_configuration_structlog_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
     """It is imported here, and that alone says nothing: it would write DEBUG to stdout."""
     with caplog.at_level(logging.INFO, "prokurist"):
-        logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+        logged().emit(group_log_events.COORDINATOR_FOUND, node=NODE)
     assert len(caplog.records) == 1
 
 
 def test_no_handler_is_added() -> None:
     """Without configuration warnings go to stderr: that is Python's own rule."""
-    logged().emit(log_events.COORDINATOR_FOUND, node=NODE)
+    logged().emit(group_log_events.COORDINATOR_FOUND, node=NODE)
     assert not ROOT.handlers
 
 

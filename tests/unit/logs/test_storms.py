@@ -1,11 +1,7 @@
 """Troubles that last: a line after a while, one a minute, and one when it is over."""
 
-from prokurist.events.log_events import (
-    BROKER_THROTTLED,
-    COORDINATOR_REACHABLE,
-    COORDINATOR_UNREACHABLE,
-    LEADERS_CHANGED,
-)
+from prokurist.events.group_log_events import COORDINATOR_REACHABLE, COORDINATOR_UNREACHABLE
+from prokurist.events.log_events import BROKER_THROTTLED, LEADERS_CHANGED
 from prokurist.events.outage_log_events import CLUSTER_REACHABLE, CLUSTER_UNREACHABLE
 from prokurist.logs.storms import MOST, Storms
 
