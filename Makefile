@@ -28,7 +28,7 @@ demo: .venv/package ## see it at work: a broker, frozen and thawed; a real Kafka
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Tests wait for most of their time, so all are run at once. Four processes share those against a
+# Tests wait for most of their time, so all are run at once. Three processes share those against a
 # real Kafka, by files, since a file shares its brokers; two have the tests that compute, and one
 # those with a real Spark, whose callbacks have threads as they like. What takes minutes is for
 # make test-long; with LONG=1 it is run in the same time.
@@ -37,7 +37,7 @@ LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
 test: .venv/ready ## all tests but those of minutes, skips counted by reason
-	@mkdir -p build; { $(SHARED) -m "not minutes" -n 4 --dist loadfile $(REAL); brief=$$?; \
+	@mkdir -p build; { $(SHARED) -m "not minutes" -n 3 --dist loadfile $(REAL); brief=$$?; \
 		$(if $(LONG),$(SHARED) $(LONG_REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
 	$(PYTEST) -m "not minutes" tests/spark > build/spark.txt 2>&1 & spark=$$!; \
 	$(if $(LONG),$(PYTEST) -m minutes tests/spark,true) > build/long.txt 2>&1 & long=$$!; \

@@ -153,6 +153,7 @@ def test_many_records_whose_memory_ends_half_way(
         buffer_memory=200_000,
         max_block_ms=1000,
     ) as producer:
+        producer.partitions_for(prokurist_topic, 30.0)
         producer.send(prokurist_topic, b"first").result(30.0)
         prokurist_kafka.freeze()
         records = [b"%4d" % each * 100 for each in range(1000)]

@@ -85,6 +85,7 @@ def test_a_missing_topic_takes_no_others_along(asked: Asked) -> None:
         KafkaProducer(bootstrap_servers=kafka.bootstrap, max_block_ms=3000) as producer,
     ):
         known, late = kafka.unique_topic("known"), "late"
+        producer.partitions_for(known, 60.0)
         producer.send(known, b"v").result(60.0)
         asked.clear()
         failed = producer.send(late, b"v")

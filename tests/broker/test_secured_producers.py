@@ -142,6 +142,7 @@ def test_a_delivery_and_close_with_a_broker_that_freezes_before_a_renewal(
     producer = KafkaProducer(
         secured.keys(), request_timeout_ms=1000, delivery_timeout_ms=2000, max_block_ms=500
     )
+    producer.partitions_for(topic, 30.0)  # On a busy machine that takes longer than a send may.
     producer.send(topic, b"0").result(30.0)
     time.sleep(SESSION + 0.5)
     secured.kafka.freeze()
