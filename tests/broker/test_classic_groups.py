@@ -231,7 +231,7 @@ def test_close_hears_out_a_commit_under_way_before_it_calls_the_listener(
     refused: list[BaseException | None] = []
     with closing(Talker(kafka.direct_bootstrap)) as talker:
         member = Member(kafka, group, topic, enable_auto_commit=False, **keys)
-        live(member, until=shared(1, member))
+        live(member, until=lambda: member.said == ["assigned"])
         was = member.consumer.group_metadata().member_id
         gone = [{"member_id": was, "group_instance_id": instance}]
         left = talker.ask("admin", "LeaveGroup", 3, group_id=group, members=gone)
