@@ -204,11 +204,18 @@ class Subscribing(Seeking):
         call = self._caller.call("unsubscribe", timeout)
         failed: Exception | None = None
         if self._subscription.subscribed is not None:
-            self._auto.let_go()
-            failed = self._part()
-            self._auto.let_go_newer()
-            # Before it is left: events about the subscription have no owner after that.
-            self._tell_unraised()
+            try:
+                self._auto.let_go()
+                failed = self._part()
+                self._auto.let_go_newer()
+                # Before it is left: events about the subscription have no owner after that.
+                self._tell_unraised()
+            except BaseException:
+                # An interrupt, of the listener for one: what no record is returned of any more
+                # is not kept from others, and nothing tells the listener again.
+                now = self._caller.now()
+                self._leave(Call("unsubscribe", now, Deadline(now), trace=self._caller.tracing))
+                raise
             self._leave(call)
         self._tell_unraised()
         self._change_assignment(())
@@ -225,13 +232,7 @@ class Subscribing(Seeking):
         partitions = self._subscription.let_go()
         self._background.call_off()
         kind = self._parts_as = self._kind_of_parting()
-        if not partitions:
-            return None
-        try:
-            return self._listeners.tell(kind, partitions)
-        finally:
-            # Also where an interrupt has ended the callback: close does not tell it again.
-            self._subscription.parted(partitions)
+        return self._listeners.tell(kind, partitions) if partitions else None
 
     def _kind_of_parting(self) -> StepKind:
         """Whether partitions are revoked, or lost since the group does not count us."""

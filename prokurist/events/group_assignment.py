@@ -150,13 +150,6 @@ class GroupAssignment(Assignment):
                 ]
             )
 
-    def parted(self, partitions: Iterable[TopicPartition]) -> None:
-        """Note that the listener was told of these as gone: nothing tells it again."""
-        with self._lock:
-            for tp in partitions:
-                if (state := self._partitions.get(tp)) is not None:
-                    state.told = False
-
     def unsubscribe(self) -> None:
         """End the subscription and the assignment."""
         with self._lock:

@@ -254,7 +254,7 @@ def test_an_interrupt_ends_the_waiting_and_is_raised_at_the_end(auto: str) -> No
 
 
 def test_an_interrupt_in_the_callback_of_unsubscribe_tells_it_once() -> None:
-    """B409: the close that follows leaves the group, and calls the listener no more."""
+    """B409: the close that follows calls the listener no more."""
     world = World()
     consumer = world.consumer()
     told: list[object] = []

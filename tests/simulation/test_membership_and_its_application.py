@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from prokurist import MembershipState
+from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.testing.cluster.group_settings import GroupSettings
 from tests.simulation.joining import (
     INTERVAL,
@@ -90,6 +91,52 @@ def test_who_is_away_for_longer_than_a_session_keeps_its_place(protocol: str) ->
         world.control.append(ORDERS[0], value(0))
         assert drained(consumer) == {ORDERS[0]: [0]}
         assert consumer.group_metadata() == before
+
+
+@PROTOCOLS
+def test_a_poll_after_a_listener_that_raised_has_records_at_once(protocol: str) -> None:
+    """B410: it began to wait before the partitions were its own to read."""
+    world = grouped(records=10)
+    refusals = iter([ValueError("no")])
+
+    def refuse(_: object) -> None:
+        world.clock.sleep(0.5)
+        for each in refusals:
+            raise each
+
+    with member(world, listener=Notes(assigned=refuse), group_protocol=protocol) as consumer:
+        with pytest.raises(KafkaException, match="no"):
+            settle(consumer, seconds=5.0)
+        began = world.clock.time
+        assert consumer.poll(30.0)
+        assert world.clock.time - began < 1.0
+
+
+@PROTOCOLS
+def test_an_unsubscribe_that_is_interrupted_has_left(protocol: str) -> None:
+    """B409: another member has the partitions, and who subscribes again reads."""
+    world = grouped(records=10)
+    heard: list[str] = []
+
+    def interrupted(_: object) -> None:
+        heard.append("revoked")
+        raise KeyboardInterrupt
+
+    keys = {"group_protocol": protocol}
+    with member(world, listener=Notes(revoked=interrupted), **keys) as consumer:
+        settle(consumer, seconds=1.0)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.unsubscribe()
+        assert not consumer.assignment()
+        with pytest.raises(IllegalStateException, match="nothing to read"):
+            consumer.poll(0.1)
+        with member(world, **keys) as other:
+            settle(other, seconds=2.0)
+            assert len(other.assignment()) == 4
+            consumer.subscribe("orders")
+            settle(consumer, other, seconds=4 * INTERVAL)
+            assert len(consumer.assignment()) == 2
+    assert heard == ["revoked"]
 
 
 @PROTOCOLS

@@ -273,7 +273,7 @@ class ClassicRound:
         new = mine - owned
         if not await self._transitions.take(term, new, commit=not gone):
             # As above: what the group has given us is ours, even if the listener raises.
-            self._subscription.begin(term, new)
+            self._transitions.begin(term, new)
         if not gone:
             return None
         verb = "was" if len(gone) == 1 else "were"

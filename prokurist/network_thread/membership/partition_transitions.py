@@ -113,10 +113,15 @@ class PartitionTransitions:
         if awaiting:
             if not await self._steps.tell(StepKind.ASSIGNED, partitions):
                 return False
-            if not self._subscription.begin(term, partitions):
-                return False
-            self._changed()
+            return self.begin(term, partitions)
         return True
+
+    def begin(self, term: int, partitions: Partitions) -> bool:
+        """Have partitions read of which the listener was told; False for an old term."""
+        begun = self._subscription.begin(term, partitions)
+        if begun:
+            self._changed()  # A poll that waits already has looked for their positions before.
+        return begun
 
     async def lose(self, term: int) -> None:
         """Lose all partitions; they are gone even if the listener raises."""
