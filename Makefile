@@ -69,7 +69,7 @@ versions: .venv/ready #: the fast tests, built native, on every Python found: ma
 	done
 
 SEEDS ?= 20000
-# Whoever yields to all others may be long about it.
+# A run that yields to all others may take long.
 RUNS = nice -n 19 $(PYTEST) -q -p no:logging --timeout 300 tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py
 simulate: .venv/ready #: many random runs, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \

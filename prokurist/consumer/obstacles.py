@@ -187,6 +187,10 @@ class Obstacles:
             return about(
                 EmptyCause.FETCHING, "there are records that have not arrived of", survey.behind
             )
+        if survey.unheard:
+            return about(
+                EmptyCause.FETCHING, "no answer has told yet what there is of", survey.unheard
+            )
         return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
 
 

@@ -50,6 +50,7 @@ class Survey(NamedTuple):
         assigned: What is assigned.
         read: What of it is neither paused nor about to be given back.
         unplaced: What of that has no position that can be read from.
+        unheard: What of that no fetch was answered of, and no leader has told the end of.
         behind: What of that has records that have not been returned, as far as is known.
     """
 
@@ -58,6 +59,7 @@ class Survey(NamedTuple):
     assigned: frozenset[TopicPartition]
     read: frozenset[TopicPartition]
     unplaced: frozenset[TopicPartition]
+    unheard: frozenset[TopicPartition]
     behind: frozenset[TopicPartition]
 
 
@@ -396,6 +398,9 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 frozenset(states),
                 frozenset(read),
                 frozenset(tp for tp, state in read.items() if state.missing or state.awaiting),
+                frozenset(
+                    tp for tp, state in read.items() if state.end is None and state.unread
+                ),
                 frozenset(
                     tp
                     for tp, state in read.items()

@@ -35,7 +35,7 @@ class EmptyCause(Enum):
     NO_LEADER = "no_leader"
     """Partitions have no leader that is known."""
     FETCHING = "fetching"
-    """There are records that have not arrived yet."""
+    """There are records that have not arrived yet, or no answer has told whether there are."""
     SKIPPED = "skipped"
     """Only transaction markers and aborted records were read, which are not returned."""
     NOTHING_NEW = "nothing_new"

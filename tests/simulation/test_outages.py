@@ -355,6 +355,19 @@ def test_why_a_poll_of_a_member_is_empty(protocol: str) -> None:
             assert idle.wait_until_ready(1.0) == frozenset()
 
 
+def test_a_first_answer_that_has_not_arrived_is_not_the_end() -> None:
+    """B411: what no leader has told the end of may have records; then all were returned."""
+    world = World()
+    with world.consumer(None, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TP])
+        consumer.position(TP)
+        assert cause(consumer.poll(0.1)) is EmptyCause.FETCHING
+        assert not consumer.at_end()
+        while (records := consumer.poll(1.0)) or not consumer.at_end():
+            pass
+        assert cause(records) is EmptyCause.NOTHING_NEW
+
+
 def test_why_empty_is_found_out_once_and_can_be_pickled() -> None:
     """Asked for later, it says what it said; records made by hand have no reason."""
     world = World()
