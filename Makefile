@@ -37,7 +37,7 @@ REAL := tests/broker tests/chaos tests/soak tests/conformance
 LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
-test: .venv/ready ## all tests but those of minutes, skips counted by reason
+test: .venv/ready ## all tests but those of minutes, which LONG=1 adds; skips counted by reason
 	@mkdir -p build; { $(SHARED) -m "not minutes" -n 3 --dist loadfile $(REAL); brief=$$?; \
 		$(if $(LONG),$(SHARED) $(LONG_REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
 	{ $(PYTEST) -m "not minutes" tests/spark; brief=$$?; \
