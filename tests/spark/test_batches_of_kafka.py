@@ -173,7 +173,7 @@ def filters(spark: "SparkSession") -> Iterator[None]:
         (f"topic = 'another' or timestamp > timestamp_millis({BEGAN + 398_000})", 20),
         (f"timestamp > timestamp_millis({BEGAN + 400_000})", 1),
     ],
-    ids=["offsets", "timestamps", "another topic or timestamps", "no timestamp"],
+    ids=["offsets", "timestamps", "another topic or timestamps", "timestamps above"],
 )
 def test_only_that_is_read_where_records_can_match(
     spark: "SparkSession", prokurist_kafka: RealKafka, topic: str, where: str, tasks: int
