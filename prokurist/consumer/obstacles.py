@@ -187,9 +187,9 @@ class Obstacles:
             return about(
                 EmptyCause.FETCHING, "there are records that have not arrived of", survey.behind
             )
-        if survey.unheard:
+        if survey.unanswered:
             return about(
-                EmptyCause.FETCHING, "no answer has told yet what there is of", survey.unheard
+                EmptyCause.FETCHING, "no fetch has been answered yet for", survey.unanswered
             )
         return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
 

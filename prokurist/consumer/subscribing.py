@@ -211,8 +211,8 @@ class Subscribing(Seeking):
                 # Before it is left: events about the subscription have no owner after that.
                 self._tell_unraised()
             except BaseException:
-                # An interrupt, of the listener for one: what no record is returned of any more
-                # is not kept from others, and nothing tells the listener again.
+                # An interrupt, perhaps inside the listener: the group is left at once, so that
+                # no partition is held without being read, and the listener is not told again.
                 now = self._caller.now()
                 self._leave(Call("unsubscribe", now, Deadline(now), trace=self._caller.tracing))
                 raise

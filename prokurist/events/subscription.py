@@ -50,7 +50,7 @@ class Survey(NamedTuple):
         assigned: What is assigned.
         read: What of it is neither paused nor about to be given back.
         unplaced: What of that has no position that can be read from.
-        unheard: What of that no fetch was answered of, and no leader has told the end of.
+        unanswered: What of that no fetch was answered for, and whose end is not known.
         behind: What of that has records that have not been returned, as far as is known.
     """
 
@@ -59,7 +59,7 @@ class Survey(NamedTuple):
     assigned: frozenset[TopicPartition]
     read: frozenset[TopicPartition]
     unplaced: frozenset[TopicPartition]
-    unheard: frozenset[TopicPartition]
+    unanswered: frozenset[TopicPartition]
     behind: frozenset[TopicPartition]
 
 

@@ -108,8 +108,8 @@ def quick_properties(nodes: int, version: str) -> Properties:
         # A node that was killed may register again only once its old session is over.
         "broker.heartbeat.interval.ms": "500",
         "broker.session.timeout.ms": "3000",
-        # A controller writes a record twice a second else, which costs an idle node as much as
-        # all the rest that it does.
+        # Otherwise the controller writes a record twice a second, which costs an idle node as
+        # much as all the rest that it does.
         "metadata.max.idle.interval.ms": "10000",
         # A node that has not registered within it ends itself; on a busy machine Kafka's own
         # minute is shorter than what a start may take here.
