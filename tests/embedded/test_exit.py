@@ -30,8 +30,9 @@ def reading():
 
 @pytest.fixture
 def kafka() -> Iterator[EmbeddedBroker]:
-    """One broker, one topic."""
+    """One broker, and one topic whose end is where the programs read."""
     with EmbeddedBroker(1, {"orders": 1}) as serving:
+        serving.append(TP, *[b"read before"] * 5)
         yield serving
 
 
