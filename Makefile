@@ -29,21 +29,22 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
 # Tests wait for most of their time, so all are run at once, by six processes on two cores; with
-# more of them deadlines are missed. Three share those against a real Kafka, by files, since a file
-# shares its brokers; two have the tests that compute, and one those with a real Spark, whose
-# callbacks have threads as they like. What takes minutes is for make test-long; with LONG=1 it
-# follows in the same processes.
+# more of them deadlines are missed. Three share those with brokers, real and embedded, by files,
+# since a file shares its brokers; one has those with a real Spark, whose callbacks have threads
+# as they like. Two have those that compute, and give way to the others: virtual time does not
+# mind. What takes minutes is for make test-long; with LONG=1 it follows in the same processes.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
+BROKERS := $(REAL) tests/embedded
 LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
 test: .venv/ready ## all tests but those of minutes, which LONG=1 adds; skips counted by reason
-	@mkdir -p build; { $(SHARED) -m "not minutes" -n 3 --dist loadfile $(REAL); brief=$$?; \
+	@mkdir -p build; { $(SHARED) -m "not minutes" -n 3 --dist loadfile $(BROKERS); brief=$$?; \
 		$(if $(LONG),$(SHARED) $(LONG_REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
 	{ $(PYTEST) -m "not minutes" tests/spark; brief=$$?; \
 		$(if $(LONG),$(PYTEST) -m minutes tests/spark,true); exit $$(( brief | $$? )); } > build/spark.txt 2>&1 & spark=$$!; \
-	$(SHARED) -m "not minutes" -n 2 --dist worksteal $(REAL:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
-	wait $$real; real=$$?; echo "== $(REAL)"; cat build/real.txt; \
+	nice -n 5 $(SHARED) -m "not minutes" -n 2 --dist worksteal $(BROKERS:%=--ignore=%) --ignore=tests/spark; rest=$$?; \
+	wait $$real; real=$$?; echo "== $(BROKERS)"; cat build/real.txt; \
 	wait $$spark; spark=$$?; echo "== tests/spark"; cat build/spark.txt; exit $$(( rest | real | spark ))
 
 test-long: .venv/ready #: the tests that take minutes: rolling restarts, long runs in trouble, a Spark that is killed

@@ -43,6 +43,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> object | None:
+    """Keep the shared nodes of a real Kafka to one process; `--dist loadfile` asks for it."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.sharing_out import ByBrokers
+
+    return ByBrokers(config)
+
+
 def pytest_report_header() -> list[str]:
     """Say which rung of the ladder serves, found by asking, and which codec runs."""
     return [f"real Kafka: {survey()}", f"record codec: {CHOICE.name}"]

@@ -70,6 +70,7 @@ def grown(kafka: RealKafka, tp: TopicPartition, producer: Any) -> None:
     write(producer, tp, b"new")
 
 
+@pytest.mark.minutes
 def test_a_quiet_partition_whose_leader_changes_twice(
     racks: RealKafka, producer_of: Producing
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_quiet_partition_whose_leader_changes_twice(
         assert read(later, 2) == [b"1", b"2"]
 
 
+@pytest.mark.minutes
 def test_a_preferred_replica_that_is_restarted(
     racks: RealKafka, producer_of: Producing
 ) -> None:

@@ -100,6 +100,7 @@ def read(consumer: KafkaConsumer) -> list[ConsumerRecord]:
     return found
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize("program", ["dead_letters.py", "retry_topics.py"])
 def test_no_record_is_lost_when_the_service_is_killed(
     prokurist_kafka: RealKafka, tmp_path: Path, eventually: Asking, program: str

@@ -72,6 +72,7 @@ def read(consumer: KafkaConsumer, count: int) -> list[bytes | None]:
     return values
 
 
+@pytest.mark.minutes
 def test_one_expired_certificate_of_three(cluster: Cluster) -> None:
     """B358: clients that are there, and new ones, go on by the other two; alone it is told."""
     kafka = cluster.kafka

@@ -81,7 +81,7 @@ def pair_of(version: str, nodes: int, **more: object) -> Iterator[Pair]:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pair(version: str) -> Iterator[Pair]:
     """A real Kafka of that version and a model, one node each."""
     yield from pair_of(version, 1)
@@ -106,7 +106,7 @@ def patient_pair_of_three(version: str) -> Iterator[Pair]:
     yield from pair_of(version, 3, **patience)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pair_of_three(version: str) -> Iterator[Pair]:
     """The same with three nodes each."""
     yield from pair_of(version, 3)

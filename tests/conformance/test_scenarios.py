@@ -54,6 +54,7 @@ def test_one_node(
     hold(pair, version, scenario, apis)
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("scenario", "apis"),
     ON_A_NODE_OF_ITS_OWN,
@@ -66,6 +67,7 @@ def test_a_node_of_its_own(
     hold(own_pair, version, scenario, apis)
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("scenario", "apis"),
     ON_NODES_OF_THEIR_OWN,
@@ -78,6 +80,7 @@ def test_nodes_of_their_own(
     hold(own_pair_of_three, version, scenario, apis)
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("scenario", "apis"), ON_PATIENT_NODES, ids=[each.__name__ for each, _ in ON_PATIENT_NODES]
 )

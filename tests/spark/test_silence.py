@@ -137,6 +137,7 @@ def forget(folder: Path, *logs: str) -> None:
             (folder / log / name).unlink(missing_ok=True)
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize("silence", SILENCES)
 def test_the_driver_s_error_comes_by_its_deadline_in_every_phase(
     spark: "SparkSession",
