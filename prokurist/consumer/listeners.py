@@ -35,7 +35,11 @@ class ConsumerRebalanceListener(Protocol):
         """Called before partitions are revoked: the last moment to commit them."""
 
     def on_partitions_assigned(self, partitions: Partitions) -> None:
-        """Called with newly assigned partitions, before anything of them is read."""
+        """Called with newly assigned partitions, before anything of them is read.
+
+        Where it raises, `poll` does. With the consumer protocol the next poll calls it again,
+        with the same partitions; with the classic one they are read.
+        """
 
 
 Hears: TypeAlias = Callable[[Partitions], object]

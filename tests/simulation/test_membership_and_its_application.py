@@ -112,6 +112,27 @@ def test_a_poll_after_a_listener_that_raised_has_records_at_once(protocol: str) 
         assert world.clock.time - began < 1.0
 
 
+@pytest.mark.parametrize(("protocol", "calls"), [("classic", 1), ("consumer", 3)])
+def test_a_listener_that_raised_is_called_again(protocol: str, calls: int) -> None:
+    """B412: with the same partitions until it returns, if the protocol can wait for it."""
+    world = grouped(records=10)
+    refusals = iter([ValueError("no"), ValueError("no"), None])
+    heard: list[object] = []
+
+    def refuse(partitions: object) -> None:
+        heard.append(partitions)
+        refusal = next(refusals)
+        if refusal is not None:
+            raise refusal
+
+    with member(world, listener=Notes(assigned=refuse), group_protocol=protocol) as consumer:
+        for _ in range(2 if protocol == "consumer" else 1):
+            with pytest.raises(KafkaException, match="no"):
+                settle(consumer, seconds=5.0)
+        assert consumer.poll(30.0)
+        assert heard == [consumer.assignment()] * calls
+
+
 @PROTOCOLS
 def test_an_unsubscribe_that_is_interrupted_has_left(protocol: str) -> None:
     """B409: another member has the partitions, and who subscribes again reads."""
