@@ -28,8 +28,8 @@ demo: .venv/package ## see it at work: a broker, frozen and thawed; a real Kafka
 demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; a real Kafka with KAFKA=1
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
-# Tests wait for most of their time, so all are run at once, by six processes on two cores; with
-# more of them deadlines are missed. Three share those with brokers, real and embedded, by files,
+# Tests wait for most of their time, so all are run at once, by seven processes on two cores; with
+# more of them deadlines are missed. Four share those with brokers, real and embedded, by files,
 # since a file shares its brokers; one has those with a real Spark, whose callbacks have threads
 # as they like. Two have those that compute, and give way to the others: virtual time does not
 # mind. What takes minutes is for make test-long; with LONG=1 it follows in the same processes.
@@ -39,7 +39,7 @@ LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=
 test: .venv/ready ## all tests but those of minutes, which LONG=1 adds; skips counted by reason
-	@mkdir -p build; { $(SHARED) -m "not minutes" -n 3 --dist loadfile $(BROKERS); brief=$$?; \
+	@mkdir -p build; { $(SHARED) -m "not minutes" -n 4 --dist loadfile $(BROKERS); brief=$$?; \
 		$(if $(LONG),$(SHARED) $(LONG_REAL),true); exit $$(( brief | $$? )); } > build/real.txt 2>&1 & real=$$!; \
 	{ $(PYTEST) -m "not minutes" tests/spark; brief=$$?; \
 		$(if $(LONG),$(PYTEST) -m minutes tests/spark,true); exit $$(( brief | $$? )); } > build/spark.txt 2>&1 & spark=$$!; \

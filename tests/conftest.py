@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -44,13 +45,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> object | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
     """Keep the shared nodes of a real Kafka to one process; `--dist loadfile` asks for it."""
     if config.getoption("dist") != "loadfile":
         return None
     from tests.sharing_out import ByBrokers
 
-    return ByBrokers(config)
+    return ByBrokers(config, log)
 
 
 def pytest_report_header() -> list[str]:

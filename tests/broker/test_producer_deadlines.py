@@ -94,8 +94,8 @@ def test_a_delivery_ends_in_time(prokurist_kafka: RealKafka, prokurist_topic: st
     ) as producer:
         producer.send(prokurist_topic, b"first").result(30.0)
         prokurist_kafka.freeze()
-        delivery = producer.send(prokurist_topic, b"second")
-        with Watch(2.0):
+        with Watch(2.0):  # Its time runs from within `send` on.
+            delivery = producer.send(prokurist_topic, b"second")
             with pytest.raises(errors.TimeoutException, match="delivery goes on"), Watch(0.5):
                 delivery.result(0.5)
             with pytest.raises(errors.TimeoutException) as raised:
@@ -103,9 +103,8 @@ def test_a_delivery_ends_in_time(prokurist_kafka: RealKafka, prokurist_topic: st
         assert raised.value.config_key == "delivery.timeout.ms"
         assert raised.value.may_have_happened
         assert delivery.exception(0) is not raised.value
-        unsent = producer.send(prokurist_topic, b"third")
         with Watch(2.0):
-            error = unsent.exception()
+            error = producer.send(prokurist_topic, b"third").exception()
         assert isinstance(error, errors.TimeoutException)
         maybe = {b"second"} | ({b"third"} if error.may_have_happened else set())
         prokurist_kafka.thaw()
