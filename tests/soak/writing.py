@@ -55,6 +55,9 @@ class Writer:
                 "bootstrap.servers": bootstrap,
                 "acks": "all",
                 "enable.idempotence": True,
+                # With several in flight librdkafka may write a batch twice when a leader moves
+                # (its issue 4953), and then no sequence number is an offset any more.
+                "max.in.flight.requests.per.connection": 1,
                 "compression.type": "lz4",
                 "linger.ms": 20,
                 "message.timeout.ms": 0,
