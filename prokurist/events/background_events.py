@@ -133,6 +133,12 @@ class BackgroundEvents:
             waiting.finish()
 
     @property
+    def fatal(self) -> KafkaException | None:
+        """What has ended the membership, and every poll raises; None if nothing has."""
+        with self._lock:
+            return self._fatal
+
+    @property
     def awaiting(self) -> Call | None:
         """The poll that waits, or is about to."""
         return self._waiting
@@ -187,8 +193,7 @@ class BackgroundEvents:
         still_wanted: Callable[[PositionRequest | AssignedPartition | SubscribedTopic], bool],
     ) -> KafkaException | None:
         """Take the next error, if there is one; a fatal one is never used up."""
-        with self._lock:
-            fatal = self._fatal
+        fatal = self.fatal
         if fatal is None:
             return self.take_pending(still_wanted)
         name_credentials(fatal, self.credentials)

@@ -130,7 +130,7 @@ class MemberIdentity:
 
     def __repr__(self) -> str:
         identity = self.identity
-        return f"Enrolment({identity.role.value}, epoch {identity.epoch})"
+        return f"MemberIdentity({identity.role.value}, epoch {identity.epoch})"
 
 
 class PollActivity:

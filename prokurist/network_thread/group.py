@@ -76,7 +76,9 @@ class Group:
         self.coordinator: CoordinatorManager = CoordinatorManager(
             group_id, client, metadata, timer, backoff
         )
-        identities = CommitIdentities(member_identity, subscription.owned)
+        identities = CommitIdentities(
+            member_identity, subscription.owned, lambda: background.fatal
+        )
         self.commits: CommitManager = CommitManager(
             group_id,
             client,

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from prokurist import MembershipState
-from prokurist.errors import IllegalStateException, KafkaException
+from prokurist import MembershipState, OffsetAndMetadata
+from prokurist.errors import (
+    CommitFailedException,
+    GroupAuthorizationException,
+    IllegalStateException,
+    KafkaException,
+)
 from prokurist.testing.cluster.group_settings import GroupSettings
 from tests.simulation.joining import (
     INTERVAL,
@@ -131,6 +136,35 @@ def test_a_listener_that_raised_is_called_again(protocol: str, calls: int) -> No
                 settle(consumer, seconds=5.0)
         assert consumer.poll(30.0)
         assert heard == [consumer.assignment()] * calls
+
+
+@PROTOCOLS
+def test_a_commit_after_the_group_has_refused_the_member_says_why(protocol: str) -> None:
+    """B413: at once, by `commit_sync` and `commit_async`, until it is unsubscribed."""
+    world = grouped(records=10)
+    told: list[BaseException | None] = []
+    with member(world, group_protocol=protocol, enable_auto_commit=False) as consumer:
+        settle(consumer, seconds=1.0)
+        with world.control.deny(group="g"):
+            with pytest.raises(GroupAuthorizationException) as ended:
+                settle(consumer, seconds=4 * INTERVAL)
+            with pytest.raises(
+                CommitFailedException, match="group g: the right to read"
+            ) as caught:
+                consumer.commit_sync({ORDERS[0]: OffsetAndMetadata(1)}, timeout=5.0)
+            consumer.commit_async(
+                {ORDERS[0]: OffsetAndMetadata(1)}, lambda _, error: told.append(error)
+            )
+            with pytest.raises(GroupAuthorizationException):
+                consumer.poll(1.0)
+        consumer.unsubscribe()
+        consumer.subscribe("orders")
+        settle(consumer, seconds=4 * INTERVAL)
+        consumer.commit_sync({ORDERS[0]: OffsetAndMetadata(1)}, timeout=5.0)
+    assert [str(error) for error in told] == [str(caught.value)]
+    for refused in (caught.value, *told):
+        assert refused is not None
+        assert refused.__cause__ is ended.value
 
 
 @PROTOCOLS

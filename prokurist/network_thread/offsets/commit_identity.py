@@ -46,9 +46,23 @@ NOT_COUNTED: Final = (
     "by now"
 )
 
+MEMBERSHIP_FAILED: Final = (
+    "Commit rejected: this consumer is no longer a member of the group, since its membership "
+    "has ended with an error, which poll() raises until unsubscribe()"
+)
 
-def not_counted(made_by: Identity) -> CommitFailedException:
-    """The error for a commit in the name of a membership that is not the present one."""
+
+def not_counted(made_by: Identity, fatal: KafkaException | None) -> CommitFailedException:
+    """The error for a commit in the name of a membership that is not the present one.
+
+    Args:
+        made_by: The identity of the moment in which it was made.
+        fatal: What has ended the membership for good.
+    """
+    if fatal is not None:
+        ended = CommitFailedException(f"{MEMBERSHIP_FAILED}: {fatal}")
+        ended.__cause__ = fatal
+        return ended
     if made_by.departing:
         return CommitFailedException(NOT_COUNTED)  # There is no poll that would rejoin.
     return CommitFailedException(f"{NOT_COUNTED}. Call poll() to rejoin")
@@ -60,6 +74,7 @@ class CommitIdentities:
     Args:
         member_identity: Who we are.
         owned: What the group has given us, and has not got back.
+        fatal: What has ended the membership for good, if anything has.
 
     Attributes:
         on_refused: Called with a code that speaks of the present membership, and with whether
@@ -67,10 +82,14 @@ class CommitIdentities:
     """
 
     def __init__(
-        self, member_identity: MemberIdentity, owned: Callable[[], frozenset[TopicPartition]]
+        self,
+        member_identity: MemberIdentity,
+        owned: Callable[[], frozenset[TopicPartition]],
+        fatal: Callable[[], KafkaException | None],
     ) -> None:
         self._member_identity = member_identity
         self._owned = owned
+        self._fatal = fatal
         self.on_refused: Callable[[int, bool], None] | None = None
 
     @property
@@ -97,7 +116,7 @@ class CommitIdentities:
                 "that, and commit what is still assigned then"
             )
         if made_by.role is Role.OUTSIDE:
-            raise not_counted(made_by)
+            raise not_counted(made_by, self._fatal())
         if self.may_renew(made_by, partitions):
             present = self.present
             return present if present.role is Role.MEMBER else made_by
@@ -169,7 +188,7 @@ class CommitIdentities:
         elif error is not None:
             return commit_failed(error)
         else:
-            refused = not_counted(made_by)
+            return not_counted(made_by, self._fatal())
         refused.__cause__ = error
         return refused
 
