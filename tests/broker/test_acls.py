@@ -69,6 +69,29 @@ def test_a_consumer_needs_read_of_topics_and_group(
         assert consumer.partitions_for(name, timeout=20)
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_commit_after_the_right_was_taken_away_says_so(
+    kafka: RealKafka, name: str, protocol: str
+) -> None:
+    """B413: it does not say that a poll would rejoin."""
+    allow(kafka, *consumer_rights(name))
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=name,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:
+        consumer.subscribe(name)
+        assert consumer.next(20.0) is not None
+        rule(kafka, "DENY", ("GROUP", name, "READ"))
+        with pytest.raises(errors.GroupAuthorizationException) as ended:
+            consumer.poll(60.0)
+        with pytest.raises(errors.CommitFailedException, match=f"group {name}") as refused:
+            consumer.commit_sync(timeout=20)
+        assert refused.value.__cause__ is ended.value
+
+
 @pytest.mark.parametrize("without", ["TOPIC", "GROUP"])
 def test_a_consumer_gets_on_with_no_less(
     kafka: RealKafka, name: str, without: str, eventually: Asking
