@@ -14,12 +14,12 @@ ROOT: Final = Path(__file__).parents[1]
 CLUSTER: Final = "prokurist_cluster"
 
 
-class ByBrokers(LoadFileScheduling):
+class ByBrokers(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """Shares tests out by files, of which those with shared nodes go to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         """The name of what goes together with this test."""
-        file = super()._split_scope(nodeid)
+        file = str(super()._split_scope(nodeid))
         return CLUSTER if _wants_cluster(file) else file
 
 

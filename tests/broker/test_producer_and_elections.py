@@ -96,6 +96,6 @@ def test_each_record_is_written_once_and_in_order(
     while places.count < sum(sent):
         assert time.monotonic() < until, (places.next, sent)
         for each in theirs.consume(1000, 0.5):
-            places.saw(each.partition(), each.offset(), each.value())
+            places.saw(int(each.partition() or 0), int(each.offset() or 0), each.value())
     assert not places.wrongs
     assert list(places.next.values()) == sent
