@@ -134,6 +134,7 @@ def test_a_frozen_member_delays_no_poll_of_another(kafka: RealKafka, group: str)
             for _ in range(15):
                 for each in (mine, late):
                     each.poll(0.2)
+            assert not late.has
             assert max(mine.slowest, late.slowest) < LATE
             with soon():
                 late.consumer.committed(TopicPartition(topic, 0), timeout=60)
@@ -311,6 +312,7 @@ def test_a_parked_join_delays_neither_calls_nor_the_end(kafka: RealKafka, group:
         with soon():
             late.consumer.committed(tp, timeout=60)
             late.consumer.end_offsets(tp, timeout=60)
+            assert not late.has
             late.consumer.close()
 
 

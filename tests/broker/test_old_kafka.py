@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from prokurist.config import ConsumerConfig
 from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.resolver import Resolver
 from prokurist.network_thread.io.selector import SelectorNetwork
+from prokurist.network_thread.wire import codec
+from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from tests.broker.watching import Watch
@@ -40,6 +43,20 @@ def old_kafka() -> Iterator[RealKafka]:
         kafka.close()
 
 
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Api, int]]:
+    """The APIs that are asked, and in which versions."""
+    found: set[tuple[Api, int]] = set()
+    encode = codec.encode
+
+    def noted(request: Any, version: int, *rest: Any) -> Any:
+        found.add((request.api, version))
+        return encode(request, version, *rest)
+
+    monkeypatch.setattr(codec, "encode", noted)
+    return found
+
+
 def capped(kafka: RealKafka, group: str, release: str | None) -> KafkaConsumer:
     """A consumer that speaks no newer than a release did."""
     config = ConsumerConfig(
@@ -61,7 +78,9 @@ def capped(kafka: RealKafka, group: str, release: str | None) -> KafkaConsumer:
 
 
 @pytest.mark.parametrize("release", [None, "2.4", "2.5", "2.8", "3.0", "3.3", "3.7"])
-def test_every_call(old_kafka: RealKafka, release: str | None) -> None:
+def test_every_call(
+    old_kafka: RealKafka, written: set[tuple[Api, int]], release: str | None
+) -> None:
     """B33, B67, B74, B75, B87, B195: as with today's Kafka, over older API versions."""
     with capped(old_kafka, f"g-{release}", release) as consumer:
         ready(consumer)
@@ -82,6 +101,10 @@ def test_every_call(old_kafka: RealKafka, release: str | None) -> None:
         consumer.assign(TP)
         assert consumer.position(TP, timeout=20) == 4
         assert not consumer.poll(0.05)
+    if release is not None:
+        newest = {api: Versions.of_kafka(release).ranges[api.key].newest for api, _ in written}
+        assert len(newest) > 6
+        assert [each for each in written if each[1] > newest[each[0]]] == []
 
 
 def test_every_call_ends_in_time(old_kafka: RealKafka) -> None:

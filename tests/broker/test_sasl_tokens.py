@@ -23,6 +23,7 @@ from prokurist.testing.kafka.properties import QUICK_JAVA
 from tests.broker.java_programs import java
 
 PASSWORD = "s3cret"  # noqa: S105 - of the test's Kafka
+SESSION = 3.0
 PREFIX = "listener.name.proxied"
 BEARER = "org.apache.kafka.common.security.oauthbearer"
 
@@ -140,7 +141,7 @@ def provider(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[s
 def test_client_credentials(provider: tuple[str, str]) -> None:
     """KIP-768: an endpoint's signed token serves all connections; a wrong one is refused."""
     address, authorities = provider
-    listener = SecuredListener(mechanisms=("OAUTHBEARER",), session=4000)
+    listener = SecuredListener(mechanisms=("OAUTHBEARER",), session=int(1000 * SESSION))
     validator = f"{BEARER}.OAuthBearerValidatorCallbackHandler"
     properties = {
         f"{PREFIX}.oauthbearer.sasl.server.callback.handler.class": validator,
@@ -167,11 +168,16 @@ def test_client_credentials(provider: tuple[str, str]) -> None:
         }
         with KafkaConsumer({**keys, "group.id": "g"}) as consumer:
             consumer.subscribe([topic])
-            until = time.monotonic() + 10
+            until = time.monotonic() + 2.5 * SESSION
             while time.monotonic() < until:
                 consumer.poll(0.5)
             consumer.commit_sync(timeout=10)
-        # Sessions of four seconds were renewed with the token, which lives for longer.
+            machinery = consumer._machinery
+            assert machinery is not None
+            counters = machinery.client.counters
+            # Sessions were renewed with the token, which lives for longer.
+            assert counters.reauthenticated.count >= 2
+            assert not counters.nodes.of("0").lost
         assert Provider.issued == 1
         Provider.audience = "another"
         with (

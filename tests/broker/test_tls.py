@@ -15,6 +15,7 @@ from prokurist.cli.entry import main
 from prokurist.errors import KafkaException, SslAuthenticationException, TimeoutException
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import PASSWORD, Authority
+from tests.broker.watching import Watch
 
 SOON = 5.0
 """Seconds within which a refusal is told, regardless of the timeouts (B250)."""
@@ -224,7 +225,7 @@ def test_no_client_certificate(mutual: Secured) -> None:
 def test_tls_to_a_listener_in_plain_text(secured: Secured) -> None:
     """B253: EOF in the handshake is tried again until the deadline, which says so."""
     keys = secured.keys() | {"bootstrap.servers": secured.kafka.direct_bootstrap}
-    with KafkaConsumer(keys) as consumer, pytest.raises(KafkaException) as raised:
+    with KafkaConsumer(keys) as consumer, Watch(2.0), pytest.raises(TimeoutException) as raised:
         consumer.partitions_for("any", 2)
     assert "security.protocol" in str(raised.value)
 

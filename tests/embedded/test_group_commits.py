@@ -1,6 +1,6 @@
 """Commits of members over real sockets, where no real Kafka moves epochs on command."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -8,10 +8,19 @@ from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.cluster import GroupSettings
+from tests.broker.watching import when
 
 A = TopicPartition("orders", 0)
 STALE = 113
 CLOCK = MonotonicClock()
+
+
+def polled(member: KafkaConsumer, until: Callable[[], bool]) -> None:
+    """Poll until something holds."""
+    deadline = Deadline.after(CLOCK.now(), 20.0)
+    while not until():
+        assert not deadline.expired(CLOCK.now())
+        member.poll(0.05)
 
 
 @pytest.fixture
@@ -25,10 +34,7 @@ def member(broker: EmbeddedBroker) -> Iterator[KafkaConsumer]:
         enable_auto_commit=False,
     ) as made:
         made.subscribe(["orders"])
-        deadline = Deadline.after(CLOCK.now(), 20.0)
-        while len(made.assignment()) < 3:
-            assert not deadline.expired(CLOCK.now())
-            made.poll(0.05)
+        polled(made, lambda: len(made.assignment()) == 3)
         yield made
 
 
@@ -69,8 +75,12 @@ def test_a_commit_that_outlives_its_membership_fails(
     broker: EmbeddedBroker, member: KafkaConsumer
 ) -> None:
     """B64: it is never sent with a newer stamp."""
+    before = member.group_metadata()
     broker.fail("OffsetCommit", 14, times=None)
-    broker.fail("ConsumerGroupHeartbeat", 110, times=1)
-    with pytest.raises(errors.CommitFailedException):
+    with (
+        when(lambda: epochs(broker), lambda: broker.expire_member("g", before.member_id)),
+        pytest.raises(errors.CommitFailedException),
+    ):
         member.commit_sync({A: OffsetAndMetadata(1)}, timeout=20.0)
-    assert len(set(epochs(broker))) <= 1
+    polled(member, lambda: member.group_metadata().generation_id > before.generation_id)
+    assert set(epochs(broker)) == {before.generation_id}

@@ -252,6 +252,7 @@ def test_a_silent_broker_holds_up_nothing() -> None:
     consumer = consumer_in(world)
     with world.control.drop("PushTelemetry"):
         world.clock.sleep(200.0)
+        assert world.cluster.journal.entries("PushTelemetry")
         assert consumer.end_offsets(ORDERS, timeout=60.0) == {ORDERS: 0}
 
 
@@ -262,4 +263,4 @@ def test_no_error_is_a_loop() -> None:
         with world.control.fail("GetTelemetrySubscriptions", code, times=None):
             consumer_in(world)
             world.clock.sleep(600.0)
-        assert len(asked(world)) <= 12, code
+        assert 1 <= len(asked(world)) <= 12, code
