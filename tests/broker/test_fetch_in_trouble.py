@@ -56,6 +56,31 @@ def delete_below(kafka: RealKafka, tp: TopicPartition, offset: int) -> None:
         each.result(20)
 
 
+def test_a_backlog_over_a_slow_link(prokurist_kafka: RealKafka, producer_of: Producing) -> None:
+    """B414: all of it in one answer would take twice as long as an answer may."""
+    topic = prokurist_kafka.unique_topic(partitions=3)
+    partitions = [TopicPartition(topic, number) for number in range(3)]
+    producer = producer_of(prokurist_kafka.bootstrap, compression_type="none")
+    for tp in partitions:
+        write(producer, tp, *[b"%01000d" % nth for nth in range(700)])
+    found: dict[TopicPartition, list[int]] = {tp: [] for tp in partitions}
+    with (
+        prokurist_kafka.proxy().throttle(400_000, "to_client"),
+        KafkaConsumer(
+            bootstrap_servers=prokurist_kafka.bootstrap,
+            auto_offset_reset="earliest",
+            request_timeout_ms=2000,
+        ) as consumer,
+    ):
+        consumer.assign(partitions)
+        until = time.monotonic() + 60.0
+        while sum(map(len, found.values())) < 2100:
+            assert time.monotonic() < until, {tp: len(each) for tp, each in found.items()}
+            for record in consumer.poll(1.0):
+                found[TopicPartition(record.topic, record.partition)].append(record.offset)
+    assert found == {tp: list(range(700)) for tp in partitions}
+
+
 def test_a_compacted_topic(
     prokurist_kafka: RealKafka, producer_of: Producing, eventually: Eventually
 ) -> None:

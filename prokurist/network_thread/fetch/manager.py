@@ -199,17 +199,20 @@ class FetchManager:
                 source.node,
                 request,
                 lane=Lane.FETCH,
-                patience=request.max_wait + self._limits.request,
+                patience=self._requests.patience(request),
             )
         except Withdrawn:
             raise
         except KafkaException as error:
             self.attending.answered(source.node, error)
+            self._requests.lost(source, request, self._timer.now - began)
             well = await self._lost(source, error)
             self._background.nudge()
         else:
             self.attending.answered(source.node)
-            is_slow = self._timer.now - began >= request.max_wait / 2
+            took = self._timer.now - began
+            self._requests.came(source, request, answer.response, took)
+            is_slow = took >= request.max_wait / 2
             well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()
