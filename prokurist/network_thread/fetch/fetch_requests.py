@@ -9,12 +9,8 @@ Thread: the network thread alone.
   is held, nothing more is fetched until half of that is free again; but for partitions
   of which nothing is held, which the backlog of others would starve. They share what
   room there is, and get one batch at a time where there is none.
-- An answer that does not come in its time may have been too large for the link: the next one
-  is asked to be smaller, until answers are quick again. Else a slow link would bring the same
-  beginning of a large answer over and over.
 """
 
-import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -27,15 +23,11 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.fetch.plan import Part
 from prokurist.network_thread.fetch.session import SessionPartition, Terms
 from prokurist.network_thread.fetch.sources import FetchSource, Replicas
-from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer, FetchQuestion
+from prokurist.network_thread.wire.fetch import Fetch, FetchQuestion
 from prokurist.types import TopicPartition
 
 ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
-
-LESS: Final = 4
-MORE: Final = 2
-"""Factors: after an answer that did not come, and after a quick one."""
 
 WAIT_BESIDE_BACKLOG: Final = 0.1
 """Seconds at most that a broker may wait for records of partitions without any, while the
@@ -88,37 +80,6 @@ class FetchRequests:
         self._served: dict[TopicPartition, int] = {}
         self._answers = 0
 
-    def lost(self, source: FetchSource, request: Fetch, seconds: float) -> None:
-        """Ask for less next time where the whole time of an answer was not enough.
-
-        Args:
-            source: Whose answer did not come.
-            request: What was asked.
-            seconds: For how long it was waited for.
-        """
-        if seconds >= self.patience(request):
-            source.fits = max(ONE_BATCH, request.max_bytes // LESS)
-
-    def came(
-        self, source: FetchSource, request: Fetch, answer: FetchAnswer, seconds: float
-    ) -> None:
-        """Ask for more again where an answer was quick, although it was large.
-
-        Args:
-            source: Whose answer it was.
-            request: What was asked.
-            answer: The answer.
-            seconds: How long it took.
-        """
-        if source.fits == math.inf or seconds > self.patience(request) / (2 * MORE):
-            return
-        if sum(len(each.records) for each in answer.partitions) >= source.fits / MORE:
-            source.fits *= MORE
-
-    def patience(self, request: Fetch) -> float:
-        """Seconds that an answer may take, with those that the broker may wait."""
-        return request.max_wait + self._limits.request
-
     def keep(self, assigned: Collection[TopicPartition]) -> None:
         """Forget partitions that are not assigned any more."""
         self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
@@ -153,7 +114,7 @@ class FetchRequests:
             room = self._limits.buffer - held
             terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
         most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
-        most = max(ONE_BATCH, int(min(most, source.fits)))
+        most = max(ONE_BATCH, most)
         if part.changed is not None and source.session.is_kept:
             return self._changes(source, part, terms, most), not is_full
         if not wishes:

@@ -199,20 +199,17 @@ class FetchManager:
                 source.node,
                 request,
                 lane=Lane.FETCH,
-                patience=self._requests.patience(request),
+                patience=request.max_wait + self._limits.request,
             )
         except Withdrawn:
             raise
         except KafkaException as error:
             self.attending.answered(source.node, error)
-            self._requests.lost(source, request, self._timer.now - began)
             well = await self._lost(source, error)
             self._background.nudge()
         else:
             self.attending.answered(source.node)
-            took = self._timer.now - began
-            self._requests.came(source, request, answer.response, took)
-            is_slow = took >= request.max_wait / 2
+            is_slow = self._timer.now - began >= request.max_wait / 2
             well = self._take(source, answer.response, is_slow=is_slow)
         finally:
             overdue.end()

@@ -3,7 +3,6 @@
 Thread: the network thread alone.
 """
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -32,10 +31,9 @@ class FetchSource:
         operation: The fetch that is on its way, or the pause after one that failed.
         wishes: What of a fetch on its way is new, or has changed.
         failures: How many fetches in a row have come to nothing.
-        fits: Bytes to ask for at the most, since the link is too slow for more.
     """
 
-    __slots__ = ("failures", "fits", "node", "operation", "session", "wishes")
+    __slots__ = ("failures", "node", "operation", "session", "wishes")
 
     def __init__(self, node: Node) -> None:
         self.node: Node = node
@@ -43,7 +41,6 @@ class FetchSource:
         self.operation: Operation[None] | None = None
         self.wishes: Sequence[Wish] = ()
         self.failures: int = 0
-        self.fits: float = math.inf
 
     def __repr__(self) -> str:
         doing = "resting" if self.operation is None else "fetching"
