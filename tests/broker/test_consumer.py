@@ -84,7 +84,7 @@ def test_silence_ends_at_the_deadline(
     with Watch(0.0), pytest.raises(TimeoutException):
         consumer.commit_sync({tp: OffsetAndMetadata(9)}, timeout=0)
     prokurist_kafka.heal()
-    assert consumer.committed(tp, timeout=20) is not None
+    assert consumer.committed(tp, timeout=20) in ({tp: None}, {tp: OffsetAndMetadata(9)})
 
 
 def test_a_late_answer_is_dropped_and_the_connection_kept(

@@ -87,7 +87,7 @@ def test_an_interval_of_nothing_is_not_believed() -> None:
     world.control.configure_groups(GroupSettings(consumer_heartbeat_interval=0.0))
     with joined(world) as consumer:
         settle(consumer, seconds=20.0)
-        assert len(heartbeats(world)) < 10
+        assert 4 <= len(heartbeats(world)) < 10
 
 
 def test_a_change_is_said_at_once_and_after_what_is_in_flight() -> None:

@@ -139,6 +139,7 @@ def test_a_password_that_changes_under_a_group(protocol: str) -> None:
             except SaslAuthenticationException:
                 assert world.clock.time < mended + 2
         assert len(ours.assignment()) == 3
+        ours.commit_sync(timeout=5)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

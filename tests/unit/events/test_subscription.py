@@ -35,16 +35,22 @@ def reading(*partitions: TopicPartition) -> Subscription:
 def test_the_table_of_moves(
     standing: FetchState, act: Callable[[PartitionState], None], goal: FetchState
 ) -> None:
-    """A legal move moves; an illegal one raises and changes nothing."""
+    """Each of these may come in each state."""
     state = PartitionState(1)
     state.standing, state.position = standing, Position(3)
-    if goal in MOVES[standing]:
-        act(state)
-        assert state.standing is goal
-    else:
-        with pytest.raises(AssertionError, match="does not go"):
-            act(state)
-        assert (state.standing, state.position) == (standing, Position(3))
+    assert goal in MOVES[standing]
+    act(state)
+    assert state.standing is goal
+
+
+@pytest.mark.parametrize("standing", FetchState)
+def test_a_move_that_is_not_in_the_table(standing: FetchState) -> None:
+    """It raises and changes nothing: no partition becomes a new one again."""
+    state = PartitionState(1)
+    state.standing, state.position = standing, Position(3)
+    with pytest.raises(AssertionError, match="does not go"):
+        state._move(FetchState.NEW)
+    assert (state.standing, state.position) == (standing, Position(3))
 
 
 def test_what_stays_assigned_keeps_its_place() -> None:

@@ -149,6 +149,7 @@ def test_offsets_survive_the_checkpoint(
 @given(
     st.text(max_size=40)
     | st.from_regex(r'\{"[a$"]{0,3}":\s?[{}\[\]0-9."-]{0,9}', fullmatch=True)
+    | st.from_regex(r'\{"a":\s?\{"-?[0-9]{1,2}":\s?-?[0-9]{1,2}\}\}', fullmatch=True)
 )
 def test_no_text_ends_otherwise_than_in_offsets_or_their_error(text: str) -> None:
     """For any text there."""
