@@ -59,6 +59,25 @@ def test_an_unknown_topic_fails_the_handle_at_max_block() -> None:
         assert delivery.partition == -1
 
 
+def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B417: for programs that look at no delivery; as what fails in a batch is."""
+    world = World()
+    with world.producer(max_block_ms=1000, max_request_size=10_000) as producer:
+        for _ in range(3):
+            producer.send("nowhere", b"v")
+            producer.send("orders", b"v" * 20_000)
+        missing, large = [each.getMessage() for each in caplog.records]
+        assert "failed to deliver 1 record for nowhere: " in missing
+        assert "nowhere does not exist" in missing
+        assert "failed to deliver 1 record for orders: " in large
+        assert "max.request.size=10000" in large
+        world.clock.sleep(60.0)
+        producer.send("nowhere", b"v")
+        assert len(caplog.records) == 3
+
+
 def test_a_topic_that_appears_in_time_gets_the_record() -> None:
     """P3: half a second later."""
     world = World()
