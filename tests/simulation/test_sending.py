@@ -68,14 +68,58 @@ def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
         for _ in range(3):
             producer.send("nowhere", b"v")
             producer.send("orders", b"v" * 20_000)
-        missing, large = [each.getMessage() for each in caplog.records]
+        missing, large = lines(caplog, "delivery_failed")
         assert "failed to deliver 1 record for nowhere: " in missing
         assert "nowhere does not exist" in missing
         assert "failed to deliver 1 record for orders: " in large
         assert "max.request.size=10000" in large
         world.clock.sleep(60.0)
         producer.send("nowhere", b"v")
-        assert len(caplog.records) == 3
+        assert len(lines(caplog, "delivery_failed")) == 3
+
+
+def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
+    """What was logged of an event."""
+    return [each.getMessage() for each in caplog.records if vars(each).get("event") == event]
+
+
+def test_a_topic_that_is_not_there_is_told_before_the_record_has_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B420: after a second; and its end, where it is created in time."""
+    world = World()
+    with world.producer(max_block_ms=10_000) as producer:
+        create = partial(world.control.create_topic, "late", partitions=1)
+        world.at(world.clock.time + 0.5, create)
+        producer.send("late", b"v").result(1.0)
+        assert not caplog.records
+        create = partial(world.control.create_topic, "later", partitions=1)
+        world.at(world.clock.time + 5.0, create)
+        producer.send("later", b"v").result(1.0)
+        assert [vars(each)["event"] for each in caplog.records] == [
+            "topic_missing",
+            "topic_found",
+        ]
+        assert "topic later does not exist" in caplog.records[0].getMessage()
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_topic_that_is_deleted_is_told_where_something_is_sent_to_it(
+    busy: bool,  # noqa: FBT001 - a parameter
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B420: while its records wait for it; not where nothing was sent to it of late."""
+    world = World()
+    with world.producer(metadata_max_age_ms=5000) as producer:
+        producer.send("orders", b"v").result(1.0)
+        world.clock.sleep(40.0)
+        world.control.delete_topic("orders")
+        for _ in range(20):
+            if busy:
+                producer.send("orders", b"v")
+            world.clock.sleep(1.0)
+        assert len(lines(caplog, "topic_missing")) == busy
+        producer.close(0)
 
 
 def test_a_topic_that_appears_in_time_gets_the_record() -> None:
