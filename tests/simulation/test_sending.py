@@ -78,6 +78,22 @@ def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
         assert len(lines(caplog, "delivery_failed")) == 3
 
 
+@pytest.mark.parametrize("wait", [0, 500])
+def test_a_full_buffer_is_logged_where_send_has_waited_for_room(
+    wait: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B417: with `max.block.ms=0` it is back-pressure, and the program looks at it."""
+    world = World()
+    with world.producer(
+        max_block_ms=wait, buffer_memory=40_000, batch_size=16_384, linger_ms=1000
+    ) as producer:
+        producer.partitions_for("orders", 1.0)
+        with world.control.freeze():
+            deliveries = [producer.send("orders", b"x" * 16_000) for _ in range(4)]
+        assert isinstance(failure(deliveries[-1]), errors.BufferExhaustedException)
+        assert bool(lines(caplog, "delivery_failed")) == bool(wait)
+
+
 def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
     """What was logged of an event."""
     return [each.getMessage() for each in caplog.records if vars(each).get("event") == event]
@@ -89,18 +105,13 @@ def test_a_topic_that_is_not_there_is_told_before_the_record_has_failed(
     """B420: after a second; and its end, where it is created in time."""
     world = World()
     with world.producer(max_block_ms=10_000) as producer:
-        create = partial(world.control.create_topic, "late", partitions=1)
-        world.at(world.clock.time + 0.5, create)
-        producer.send("late", b"v").result(1.0)
-        assert not caplog.records
-        create = partial(world.control.create_topic, "later", partitions=1)
-        world.at(world.clock.time + 5.0, create)
-        producer.send("later", b"v").result(1.0)
-        assert [vars(each)["event"] for each in caplog.records] == [
-            "topic_missing",
-            "topic_found",
-        ]
-        assert "topic later does not exist" in caplog.records[0].getMessage()
+        for name, after in (("late", 0.5), ("later", 5.0)):
+            create = partial(world.control.create_topic, name, partitions=1)
+            world.at(world.clock.time + after, create)
+            producer.send(name, b"v").result(1.0)
+        missing, found = [each.getMessage() for each in caplog.records]
+        assert "topic later does not exist" in missing
+        assert "topic later exists, after 5 s" in found
 
 
 @pytest.mark.parametrize("busy", [False, True])
