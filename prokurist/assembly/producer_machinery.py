@@ -46,6 +46,7 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.trace import Trace
 from prokurist.logs.log import Log, wants_calls
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.missing_topics import MissingTopics
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_manager import TopicManager
 from prokurist.network_thread.connections.bootstrap import Bootstrap
@@ -242,7 +243,10 @@ def producer_machinery(
     if ids is not None:
         ids.on_refused = lambda error: ignore(produce.purge(error, everything=True))
 
+    missing_topics = MissingTopics(topics.missed, frozenset, trace)
+
     def on_update(cluster: Cluster) -> None:
+        missing_topics.look(cluster)
         topics.forget_idle()
         produce.on_metadata(cluster, topics.names())
         partitioner.preferred = nodes_in(cluster, rack_of(config))

@@ -162,7 +162,8 @@ class AutoCommitter:
             try:
                 committed = call.result()
             except KafkaException as error:
-                self._caller.trace.emit(AUTO_COMMIT_FAILED, error=error)
+                kind = type(error).__name__
+                self._caller.trace.emit(AUTO_COMMIT_FAILED, error=error, kind_of_error=kind)
                 self._call_back(offsets, error)
             else:
                 if committed:

@@ -82,6 +82,9 @@ from prokurist.errors.tree import (
 )
 
 _REJOINS: Final = "Poll: the member joins again."
+_SUBSCRIBES_AGAIN: Final = (
+    "A member then subscribes again: `poll` raises it until `unsubscribe`, `assign` or `close`."
+)
 _BY_ITSELF: Final = "Nothing: the member sees to it."
 
 ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
@@ -160,13 +163,13 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "false.",
         TopicAuthorizationException: "Have the right on the topics granted that it names, and "
         "go on polling.",
-        GroupAuthorizationException: "Have the right to read in the group granted. A member "
-        "then subscribes again: `poll` raises it until `unsubscribe`, `assign` or `close`.",
+        GroupAuthorizationException: "Have the right to read in the group granted. "
+        + _SUBSCRIBES_AGAIN,
         InvalidGroupIdException: "Set `group.id`.",
         IllegalGenerationException: _BY_ITSELF
         + " A commit ends as CommitFailedException, with this as its cause.",
         InconsistentGroupProtocolException: "Give all members one assignor in common, and the "
-        "same `group.protocol`.",
+        "same `group.protocol`. " + _SUBSCRIBES_AGAIN,
         UnknownMemberIdException: _REJOINS
         + " A commit ends as CommitFailedException, with this as its cause.",
         InvalidSessionTimeoutException: "Keep `session.timeout.ms` between the brokers' "

@@ -195,7 +195,10 @@ AUTO_COMMIT_FAILED: Final = _commit(
     "auto_commit_failed",
     Level.WARNING,
     "automatic commit failed, the next one replaces it: {error}",
-    "While that lasts, records read since the last commit will be read again after a restart.",
+    "While that lasts, records read since the last commit will be read again after a restart. "
+    "`on_committed` is told of each.",
+    also=("kind_of_error",),
+    story="kind_of_error",
 )
 ASYNC_COMMIT_FAILED: Final = _commit(
     "async_commit_failed",

@@ -51,10 +51,11 @@ CLUSTER_REACHABLE: Final = _metadata(
 TOPIC_MISSING: Final = _metadata(
     "topic_missing",
     Level.WARNING,
-    "topic {topic} does not exist, and nothing is read of it until it does: check its name, or "
-    "create it",
-    "A topic that is subscribed to or assigned was deleted, or was never created. It is asked "
-    "for again and again, and read as soon as it exists.",
+    "topic {topic} does not exist, and nothing is read of it, or written to it, until it does: "
+    "check its name, or create it",
+    "A topic that is subscribed to, assigned or sent to was deleted, or was never created. It "
+    "is asked for again and again, and read or written to as soon as it exists; what is sent "
+    "waits by `max.block.ms` or `delivery.timeout.ms`.",
     story="topic",
     patience=1.0,
 )

@@ -36,8 +36,8 @@ DELIVERY_FAILED: Final = _produce(
     "delivery_failed",
     Level.WARNING,
     "failed to deliver {records} records for {partition}: {error}",
-    "Records have failed for good. Their handles and callbacks have the error; this line is "
-    "for programs that look at neither.",
+    "Records have failed for good, in a batch or in `send` already. Their handles and "
+    "callbacks have the error; this line is for programs that look at neither.",
     story="partition",
 )
 BATCH_SPLIT: Final = _produce(

@@ -31,7 +31,7 @@ from prokurist.events.accumulator.record_metadata import OnDelivery, Outcome, Re
 from prokurist.events.application_events import AwaitTopic
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.producer_log_events import CALLBACK_RAISED
+from prokurist.events.producer_log_events import CALLBACK_RAISED, DELIVERY_FAILED
 from prokurist.events.trace import Trace
 from prokurist.producer.producer_counters import MEMORY, METADATA, SendCounters
 
@@ -321,6 +321,9 @@ class Sending:
         now = self._accumulator.now()
         batch = Batch(self._accumulator, topic, partition, now, now, 0)
         batch.end(Outcome(error=error))
+        if self._max_block or not isinstance(error, BufferExhaustedException):
+            # Who has `max.block.ms` at 0 asks whether there is room, and looks at the answer.
+            self._trace.emit(DELIVERY_FAILED, records=1, partition=batch.name, error=error)
         delivery = Delivery(batch, 0, timestamp)
         if on_delivery is not None:
             metadata = RecordMetadata(topic, partition, -1, timestamp)

@@ -203,6 +203,28 @@ def test_lag_is_shown_by_topic_and_its_exit_code_is_for_cron(
     assert "is its name right?" in done.err
 
 
+def test_a_group_that_has_committed_nothing_is_not_left_out_silently(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """Of all groups it is named on standard error; one asked for hides no other."""
+    commit(kafka, "billing", p0=1)
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap, group_id="stuck", enable_auto_commit=False
+    ) as consumer:
+        consumer.subscribe("orders")
+        consumer.wait_until_ready(10.0)
+        done = at("lag", "-J", "--fail-above", 5)
+        assert [each["group"] for each in done.objects] == ["billing"]
+        said = "without a lag, as nothing is committed: stuck\n"
+        assert (done.code, done.err) == (DONE, said)
+        done = at("lag", "-J", "-G", "stuck", "-G", "billing", "--fail-above", 1)
+        assert [each["group"] for each in done.objects] == ["billing"]
+        assert done.code == FAILURE
+        above, nothing = done.err.splitlines()
+        assert above == "billing lags by more than 1 in orders"
+        assert nothing.startswith("prokurist: the group 'stuck' has committed nothing")
+
+
 # --- a deadline for each ----------------------------------------------------------------
 
 

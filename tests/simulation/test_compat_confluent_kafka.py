@@ -410,6 +410,28 @@ def test_look_ups() -> None:
             _ = cluster.cluster_id  # type: ignore[attr-defined]
 
 
+def test_a_group_that_refuses_the_member_is_told_every_two_seconds() -> None:
+    """As there: a loop that goes on after a message with an error does not spin."""
+    world = grouped()
+    world.control.fail("JoinGroup", KafkaError.INCONSISTENT_GROUP_PROTOCOL)
+    with consumer_in(world, group_id="g") as consumer:
+        consumer.subscribe(["orders"])
+        began, polls, told = world.clock.time, 0, 0
+        while world.clock.time < began + 10.0:
+            message = consumer.poll(1.0)
+            polls += 1
+            if message is not None:
+                error = message.error()
+                assert error is not None
+                assert error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL
+                told += 1
+        assert 4 <= told <= 6
+        assert polls <= 16
+        began = world.clock.time
+        assert len(consumer.consume(500, 3.0)) <= 2
+        assert world.clock.time - began == pytest.approx(3.0, abs=0.01)
+
+
 def test_an_error_of_the_brokers_has_its_number() -> None:
     """B335: and our exception as the cause."""
     world = written(1)

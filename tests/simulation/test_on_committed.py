@@ -77,6 +77,22 @@ def test_it_hears_of_a_failure(through: str) -> None:
     assert heard.offsets[1:] == [(3, None)]
 
 
+def test_commits_that_go_on_failing_are_logged_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B418: and it hears of each."""
+    world, heard = World(), Heard()
+    consumer = reading(world, on_committed=heard)
+    world.control.fail("OffsetCommit", UNAUTHORIZED, times=None)
+    for _ in range(100):
+        world.clock.sleep(1.0)
+        consumer.poll(0)
+    lines = [each for each in caplog.records if "automatic commit failed" in each.getMessage()]
+    assert len(lines) == 2
+    assert len(heard.told) > 15
+    consumer.close()
+
+
 def test_it_hears_of_stored_offsets() -> None:
     """B327: what was stored and committed, with its metadata."""
     world, heard = written(10), Heard()

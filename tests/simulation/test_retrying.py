@@ -206,6 +206,26 @@ def test_records_that_are_refused_by_name() -> None:
         assert producer.send("orders", b"next", partition=0).result(5.0).offset == 1
 
 
+def test_a_record_that_is_refused_by_name_is_logged_and_counted_by_its_own_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B417: the line and the series name the cause, and not that neighbours failed with it."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        world.control.fail("Produce", 32, topic="orders", records={0: "too old"}, times=1)
+        deliveries = [producer.send("orders", b"%d" % each, partition=0) for each in range(2)]
+        producer.flush(5.0)
+        assert isinstance(failure(deliveries[0]), errors.InvalidTimestampException)
+        line = caplog.records[0].getMessage()
+        assert line.endswith("failed to deliver 2 records for orders-0: orders-0: too old")
+        counted = "prokurist_producer_record_errors_total"
+        assert {name: each for name, each in producer.metrics().items() if counted in name} == {
+            f'{counted}{{error="InvalidTimestampException"}}': 1,
+            f'{counted}{{error="InvalidRecordException"}}': 1,
+        }
+
+
 def test_a_recreated_topic() -> None:
     """P44: UNKNOWN_TOPIC_ID, fresh metadata, and delivered to the new one."""
     world = World()

@@ -59,6 +59,80 @@ def test_an_unknown_topic_fails_the_handle_at_max_block() -> None:
         assert delivery.partition == -1
 
 
+def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B416: for programs that look at no delivery; as what fails in a batch is."""
+    world = World()
+    with world.producer(max_block_ms=1000, max_request_size=10_000) as producer:
+        for _ in range(3):
+            producer.send("nowhere", b"v")
+            producer.send("orders", b"v" * 20_000)
+        missing, large = lines(caplog, "delivery_failed")
+        assert "failed to deliver 1 record for nowhere: " in missing
+        assert "nowhere does not exist" in missing
+        assert "failed to deliver 1 record for orders: " in large
+        assert "max.request.size=10000" in large
+        world.clock.sleep(60.0)
+        producer.send("nowhere", b"v")
+        assert len(lines(caplog, "delivery_failed")) == 3
+
+
+@pytest.mark.parametrize("wait", [0, 500])
+def test_a_full_buffer_is_logged_where_send_has_waited_for_room(
+    wait: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B416: with `max.block.ms=0` it is back-pressure, and the program looks at it."""
+    world = World()
+    with world.producer(
+        max_block_ms=wait, buffer_memory=40_000, batch_size=16_384, linger_ms=1000
+    ) as producer:
+        producer.partitions_for("orders", 1.0)
+        with world.control.freeze():
+            deliveries = [producer.send("orders", b"x" * 16_000) for _ in range(4)]
+        assert isinstance(failure(deliveries[-1]), errors.BufferExhaustedException)
+        assert bool(lines(caplog, "delivery_failed")) == bool(wait)
+
+
+def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
+    """What was logged of an event."""
+    return [each.getMessage() for each in caplog.records if vars(each).get("event") == event]
+
+
+def test_a_topic_that_is_not_there_is_told_before_the_record_has_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B419: after a second; and its end, where it is created in time."""
+    world = World()
+    with world.producer(max_block_ms=10_000) as producer:
+        for name, after in (("late", 0.5), ("later", 5.0)):
+            create = partial(world.control.create_topic, name, partitions=1)
+            world.at(world.clock.time + after, create)
+            producer.send(name, b"v").result(1.0)
+        missing, found = [each.getMessage() for each in caplog.records]
+        assert "topic later does not exist" in missing
+        assert "topic later exists, after 5 s" in found
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_topic_that_is_deleted_is_told_where_something_is_sent_to_it(
+    busy: bool,  # noqa: FBT001 - a parameter
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B419: while its records wait for it; not where nothing was sent to it of late."""
+    world = World()
+    with world.producer(metadata_max_age_ms=5000) as producer:
+        producer.send("orders", b"v").result(1.0)
+        world.clock.sleep(40.0)
+        world.control.delete_topic("orders")
+        for _ in range(20):
+            if busy:
+                producer.send("orders", b"v")
+            world.clock.sleep(1.0)
+        assert len(lines(caplog, "topic_missing")) == busy
+        producer.close(0)
+
+
 def test_a_topic_that_appears_in_time_gets_the_record() -> None:
     """P3: half a second later."""
     world = World()

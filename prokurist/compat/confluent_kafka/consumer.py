@@ -27,10 +27,14 @@ from prokurist.errors import IllegalStateException, TimeoutException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.clock import CallersClock, Deadline
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
+from prokurist.types import MembershipState
 from prokurist.types import TopicPartition as OurPartition
 
 LOOK: Final = 0.1
 """Seconds between two looks whether a partition's end was met, with `enable.partition.eof`."""
+
+REFUSED_AGAIN: Final = 2.0
+"""Seconds between two messages that the group refuses this member, as there."""
 
 MOST_CONSUMED: Final = 1_000_000
 """How many messages one `consume` may ask for."""
@@ -87,6 +91,7 @@ class Consumer(Committing):
         self._given = {}
         self._ends_told = {}
         self._sought = set()
+        self._refused_until = 0.0
 
     # --- reading ---------------------------------------------------------------------
 
@@ -115,7 +120,7 @@ class Consumer(Committing):
             if self._has_nothing(error):
                 self._sleep(wait)
                 return None
-            return self._failed(error)
+            return self._failed(error, wait)
         if record is None:
             if self._outages.are_heard:
                 self._outages.look(self._consumer.health())
@@ -157,7 +162,7 @@ class Consumer(Committing):
             return False
         return not self._consumer.subscription() and not self._consumer.assignment()
 
-    def _failed(self, error: OurException) -> Message | None:
+    def _failed(self, error: OurException, wait: float) -> Message | None:
         theirs = self._as_theirs(error)
         if not isinstance(theirs, KafkaException) or isinstance(error, IllegalStateException):
             raise theirs from error
@@ -167,9 +172,29 @@ class Consumer(Committing):
             return None
         if told.fatal():
             raise theirs from error
+        if self._is_refused() and not self._may_tell_of_it(wait):
+            return None
         partitions = getattr(error, "partitions", ()) or ((None, None),)
         topic, partition = partitions[0]
         return Message(topic, partition, value=told.str().encode(), error=told)
+
+    def _is_refused(self) -> bool:
+        """Whether the group refuses this member for good, as each poll of ours says at once."""
+        membership = self._consumer.health().membership
+        return membership is not None and membership.state is MembershipState.FAILED
+
+    def _may_tell_of_it(self, wait: float) -> bool:
+        """Wait until it may be told again; False where the time of a poll is over before.
+
+        Programs that go on after a message with an error would be told without a pause.
+        """
+        left = self._refused_until - self._now()
+        if left > 0.0:
+            self._sleep(min(wait, left))
+            if wait < left:
+                return False
+        self._refused_until = self._now() + REFUSED_AGAIN
+        return True
 
     def _next_or_end(self, wait: float) -> OurRecord | Message | None:
         """The next record, or a message that the end of a partition was met."""

@@ -1,4 +1,4 @@
-"""Warns of topics and partitions that are read and do not exist.
+"""Warns of topics and partitions that are read, or topics written to, and do not exist.
 
 Thread: the network thread alone. Each answer about the cluster is looked at; the log makes one
 line a minute of what is told here (`logs.storms`).
@@ -18,10 +18,11 @@ from prokurist.types import TopicPartition
 
 
 class MissingTopics:
-    """Compares the topics that are subscribed to or assigned with those that exist.
+    """Compares the topics that a client has to do with with those that exist.
 
     Args:
-        read: Returns the topics that are subscribed to or assigned now.
+        read: Returns the topics that are subscribed to or assigned now; a producer's, those
+            that something is sent to.
         assigned: Returns the partitions that are assigned now.
         trace: The client's.
     """

@@ -3,7 +3,7 @@
 Thread: the network thread writes, any reads; see `events.counter_types`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.counter_types import BYTES, Count, Family, Histogram
@@ -84,9 +84,19 @@ class ProduceCounters:
         topic.bytes += batch.payload
         self.delivery_seconds.observe(now - batch.created)
 
-    def failed(self, batch: Batch, error: BaseException) -> None:
-        """A batch has failed."""
-        self.errors.of(type(error).__name__).number += batch.count
+    def failed(
+        self, batch: Batch, error: BaseException, named: Collection[BaseException] = ()
+    ) -> None:
+        """A batch has failed.
+
+        Args:
+            batch: Which.
+            error: What its records have failed with.
+            named: The errors of records that have one of their own.
+        """
+        self.errors.of(type(error).__name__).number += batch.count - len(named)
+        for each in named:
+            self.errors.of(type(each).__name__).number += 1
 
     def __repr__(self) -> str:
         return f"ProduceCounters({self.batches} batches)"

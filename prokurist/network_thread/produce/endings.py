@@ -87,10 +87,13 @@ class Endings:
         self._accumulator.remove(batch)
         error.may_have_happened = may_have_happened(batch)
         name_credentials(error, self._credentials)
-        if batch.end(Outcome(error=error, record_errors=record_errors or {})):
-            self.counters.failed(batch, error)
+        named = record_errors or {}
+        if batch.end(Outcome(error=error, record_errors=named)):
+            self.counters.failed(batch, error, named.values())
+            # What a record was refused for, and not that others of its batch failed with it.
+            cause = next(iter(named.values()), error)
             self._trace.emit(
-                DELIVERY_FAILED, records=batch.count, partition=batch.name, error=error
+                DELIVERY_FAILED, records=batch.count, partition=batch.name, error=cause
             )
             self._settle(batch)
         if not on_the_wire:

@@ -3,6 +3,7 @@
 Thread: the network thread alone.
 """
 
+from collections import Counter
 from typing import Final
 
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
@@ -47,6 +48,7 @@ class ProducerTopics:
         self._backoff = backoff
         self._idle = idle
         self._used_at: dict[str, float] = {}
+        self._awaited: Counter[str] = Counter()
 
     def names(self) -> frozenset[str]:
         """The topics that metadata are asked for."""
@@ -65,6 +67,10 @@ class ProducerTopics:
         used |= {name for name, topic in topics.items() if topic.is_used}
         return frozenset(used.union(batch.topic for batch in self._accumulator.snapshot()))
 
+    def missed(self) -> frozenset[str]:
+        """The topics that would be missed: a `send` waits for one, or it is busy."""
+        return self.busy().union(self._awaited)
+
     async def known(self, call: Call, topic: str, partition: int | None) -> None:
         """Wait until a topic, and a partition of it, is known.
 
@@ -73,6 +79,15 @@ class ProducerTopics:
             KafkaException: The cluster refuses the topic.
         """
         check_names([topic])
+        self._awaited[topic] += 1
+        try:
+            await self._found(call, topic, partition)
+        finally:
+            self._awaited[topic] -= 1
+            if not self._awaited[topic]:
+                del self._awaited[topic]
+
+    async def _found(self, call: Call, topic: str, partition: int | None) -> None:
         retries = Retries(call, self._timer, self._backoff)
         # A topic that is known has fewer partitions than that: what is known may be stale.
         cluster = self._metadata.cluster
