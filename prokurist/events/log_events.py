@@ -119,7 +119,7 @@ ANSWER_UNFINISHED: Final = _connection(
     "answer_unfinished",
     Level.WARNING,
     "{error}",
-    "The link is too slow for an answer of this size within request.timeout.ms. A consumer asks "
+    "The link is too slow for so large an answer within request.timeout.ms. A consumer asks "
     "this broker for less at once, and for more again when answers come soon; a single batch "
     "of records that takes too long is asked for again and again.",
     also=("node",),
