@@ -16,7 +16,9 @@ def test_it_is_not_ready_before_it_knows_what_it_was_given() -> None:
         held = world.control.hold("Metadata")
         consumer.subscribe("orders")
         settle(consumer, seconds=INTERVAL)
-        assert consumer.poll(1.0).why_empty.cause is EmptyCause.JOINING
+        why = consumer.poll(1.0).why_empty
+        assert why is not None
+        assert why.cause is EmptyCause.JOINING
         place = consumer.health().membership
         assert place is not None
         assert place.state is MembershipState.RECONCILING
