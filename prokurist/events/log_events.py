@@ -115,6 +115,16 @@ CONNECTION_LOST: Final = _connection(
     "An established connection was closed by the broker or by the network. A restarted "
     "broker looks like this.",
 )
+ANSWER_UNFINISHED: Final = _connection(
+    "answer_unfinished",
+    Level.WARNING,
+    "{error}",
+    "The link is too slow for so large an answer within request.timeout.ms. A consumer asks "
+    "this broker for less at once, and for more again when answers come soon; a single batch "
+    "of records that takes too long is asked for again and again.",
+    also=("node",),
+    story="node",
+)
 CONNECTION_FAILED: Final = _connection(
     "connection_failed",
     Level.DEBUG,

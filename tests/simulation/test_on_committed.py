@@ -80,7 +80,7 @@ def test_it_hears_of_a_failure(through: str) -> None:
 def test_commits_that_go_on_failing_are_logged_once_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B418: and it hears of each."""
+    """B419: and it hears of each."""
     world, heard = World(), Heard()
     consumer = reading(world, on_committed=heard)
     world.control.fail("OffsetCommit", UNAUTHORIZED, times=None)

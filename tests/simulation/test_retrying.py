@@ -209,7 +209,7 @@ def test_records_that_are_refused_by_name() -> None:
 def test_a_record_that_is_refused_by_name_is_logged_and_counted_by_its_own_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B417: the line and the series name the cause, and not that neighbours failed with it."""
+    """B418: the line and the series name the cause, and not that neighbours failed with it."""
     world = World()
     producer, _ = made(world)
     with producer:

@@ -62,7 +62,7 @@ def test_an_unknown_topic_fails_the_handle_at_max_block() -> None:
 def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B416: for programs that look at no delivery; as what fails in a batch is."""
+    """B417: for programs that look at no delivery; as what fails in a batch is."""
     world = World()
     with world.producer(max_block_ms=1000, max_request_size=10_000) as producer:
         for _ in range(3):
@@ -82,7 +82,7 @@ def test_what_fails_in_send_is_logged_once_a_minute_for_each_topic(
 def test_a_full_buffer_is_logged_where_send_has_waited_for_room(
     wait: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B416: with `max.block.ms=0` it is back-pressure, and the program looks at it."""
+    """B417: with `max.block.ms=0` it is back-pressure, and the program looks at it."""
     world = World()
     with world.producer(
         max_block_ms=wait, buffer_memory=40_000, batch_size=16_384, linger_ms=1000
@@ -102,7 +102,7 @@ def lines(caplog: pytest.LogCaptureFixture, event: str) -> list[str]:
 def test_a_topic_that_is_not_there_is_told_before_the_record_has_failed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B419: after a second; and its end, where it is created in time."""
+    """B420: after a second; and its end, where it is created in time."""
     world = World()
     with world.producer(max_block_ms=10_000) as producer:
         for name, after in (("late", 0.5), ("later", 5.0)):
@@ -119,7 +119,7 @@ def test_a_topic_that_is_deleted_is_told_where_something_is_sent_to_it(
     busy: bool,  # noqa: FBT001 - a parameter
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B419: while its records wait for it; not where nothing was sent to it of late."""
+    """B420: while its records wait for it; not where nothing was sent to it of late."""
     world = World()
     with world.producer(metadata_max_age_ms=5000) as producer:
         producer.send("orders", b"v").result(1.0)

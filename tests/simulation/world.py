@@ -5,6 +5,7 @@ keys, what is told is held against the table, and requests can be made without a
 around them.
 """
 
+from math import inf
 from typing import TypeAlias
 
 from prokurist.config import ConsumerConfig, ProducerConfig
@@ -42,6 +43,8 @@ class SimulatedNetwork(ModelNetwork):
         self.last_frame = b""
         self.over = False
         self.jammed = False
+        self.longest: float = inf
+        self._begun: dict[int, tuple[int, int]] = {}
         self._stuck: dict[int, bytes] = {}
 
     def connect(self, connection: int, address: SocketAddress, server_name: str = "") -> None:
@@ -69,7 +72,12 @@ class SimulatedNetwork(ModelNetwork):
     def close(self, connection: int) -> None:
         """End a connection; what was written is on its way all the same."""
         self._stuck.pop(connection, None)
+        self._begun.pop(connection, None)
         super().close(connection)
+
+    def arriving(self, connection: int) -> tuple[int, int] | None:
+        """How much has come of an answer that is too long for its time."""
+        return self._begun.get(connection)
 
     def poll(self, seconds: float | None) -> list[Happening]:
         """What has happened by now; the world does the waiting."""
@@ -92,6 +100,10 @@ class SimulatedNetwork(ModelNetwork):
         """From now on nothing reaches an address, without an error."""
         self.unreachable.add(SocketAddress(host, port))
 
+    def slow(self, longest: float) -> None:
+        """From now on there is time for so many bytes of an answer and no more."""
+        self.longest = longest
+
     def jam(self) -> None:
         """From now on the kernel takes one frame of each connection, and not the end of it."""
         self.jammed = True
@@ -108,6 +120,11 @@ class SimulatedNetwork(ModelNetwork):
     def deliver(self, delivery: Delivery) -> None:
         """Something came from a broker."""
         self.last_frame = delivery.frame
+        if len(delivery.frame) > self.longest:
+            for number, session in self._sessions.items():
+                if session is delivery.session:
+                    self._begun[number] = int(self.longest), len(delivery.frame)
+            return
         super().deliver(delivery)
 
 

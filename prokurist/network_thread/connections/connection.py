@@ -93,6 +93,7 @@ class Connection:
             counters=counters,
             suspect=self.failed,
             state=lambda: "throttled" if self.throttled else self._stage(),
+            arriving=lambda: network.arriving(self.number),
         )
         self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
         self._owner = owner

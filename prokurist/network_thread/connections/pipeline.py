@@ -39,7 +39,7 @@ from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.apis import Api
-from prokurist.network_thread.wire.failures import UnsendableRequest
+from prokurist.network_thread.wire.failures import UnfinishedAnswer, UnsendableRequest
 from prokurist.network_thread.wire.versions import Versions, negotiate
 from prokurist.types import Node
 
@@ -60,6 +60,7 @@ class Pipeline:
         counters: The client's.
         suspect: Called when a request has been in flight for too long.
         state: Says where the connection stands, for an error's text.
+        arriving: How far the present answer has come; see `Network.arriving`.
 
     Attributes:
         node: Whom the requests go to.
@@ -77,6 +78,7 @@ class Pipeline:
         counters: TrafficCounters,
         suspect: Callable[[KafkaException], None],
         state: Callable[[], str],
+        arriving: Callable[[], tuple[int, int] | None] = lambda: None,
     ) -> None:
         self.late_answers: int = 0
         self.throttled_until: float = 0.0
@@ -89,6 +91,7 @@ class Pipeline:
         self._counters = counters
         self._suspect = suspect
         self._state = state
+        self._arriving = arriving
         self._correlation = 0
         self.holds: bool = False
         self._ahead: deque[Unsent] = deque()
@@ -215,12 +218,27 @@ class Pipeline:
         sent.due = self._timer.at(
             at,
             f"the answer to {name} from {self.node}",
-            lambda: self._suspect(
-                DisconnectException(
-                    f"{self.node} did not answer {name} within {within}; the connection was "
-                    f"closed"
-                )
-            ),
+            lambda: self._suspect(self._overdue(sent, within)),
+        )
+
+    def _overdue(self, sent: Sent, within: str) -> DisconnectException:
+        """The error of a request that has taken too long."""
+        name = sent.unsent.request.api.name
+        # What comes is the answer to the oldest request.
+        arriving = self._arriving() if sent is self._sent[0] else None
+        if arriving is None:
+            return DisconnectException(
+                f"{self.node} did not answer {name} within {within}; the connection was closed"
+            )
+        there, length = arriving
+        were = "was" if sent.unsent.patience is None else "were"
+        less = ", or lower fetch.max.bytes and max.partition.fetch.bytes"
+        return UnfinishedAnswer(
+            f"{there} of {length} bytes of the answer to {name} had come from {self.node} when "
+            f"{within} {were} over; the connection was closed. Over a slow link, raise "
+            f"request.timeout.ms"
+            f"{less if name == 'Fetch' else ''}",
+            there,
         )
 
     def _take_back(self, unsent: Unsent) -> None:

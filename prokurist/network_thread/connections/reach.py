@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from prokurist.errors import KafkaException
 from prokurist.events.log_events import (
+    ANSWER_UNFINISHED,
     BROKER_NOT_NEEDED,
     BROKER_REACHABLE,
     BROKER_UNREACHABLE,
@@ -20,6 +21,7 @@ from prokurist.network_thread.connections.connection import Connection
 from prokurist.network_thread.connections.connection_state import ConnectionState
 from prokurist.network_thread.connections.requests import Lane, Limits
 from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.failures import UnfinishedAnswer
 from prokurist.types import Node
 
 
@@ -97,6 +99,8 @@ class Reach:
         """
         now = self._timer.now
         self._reachability.failed(error, now)
+        if isinstance(error, UnfinishedAnswer):
+            self._trace.emit(ANSWER_UNFINISHED, node=connection.node, error=error)
         # Brokers come and go: what is kept of them is of those that there are.
         self._silent &= {address_of(each) for each in self._connections.values()}
         if len(self._failing) > len(self._connections):

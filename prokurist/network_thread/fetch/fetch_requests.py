@@ -114,7 +114,7 @@ class FetchRequests:
             room = self._limits.buffer - held
             terms = replace(terms, max_wait=min(terms.max_wait, WAIT_BESIDE_BACKLOG))
         most = min(self._limits.answer, len(wishes) * self._limits.partition, room // brokers)
-        most = max(ONE_BATCH, most)
+        most = max(ONE_BATCH, int(min(most, source.most)))
         if part.changed is not None and source.session.is_kept:
             return self._changes(source, part, terms, most), not is_full
         if not wishes:

@@ -209,8 +209,7 @@ class FetchManager:
             self._background.nudge()
         else:
             self.attending.answered(source.node)
-            is_slow = self._timer.now - began >= request.max_wait / 2
-            well = self._take(source, answer.response, is_slow=is_slow)
+            well = self._take(source, answer.response, request, self._timer.now - began)
         finally:
             overdue.end()
             self._replicas.silent.discard(source.node.id)
@@ -238,7 +237,7 @@ class FetchManager:
 
     async def _lost(self, source: FetchSource, error: KafkaException) -> bool:
         """Handle a fetch without an answer: the broker is asked again after a pause."""
-        source.failures += 1
+        source.lost(error)
         asked = tuple(source.session.asked)
         is_replica = self._replicas.is_read_from(source.node.id)
         for tp in asked:
@@ -250,13 +249,16 @@ class FetchManager:
             self._background.post(BackgroundError(error))
         return False
 
-    def _take(self, source: FetchSource, answer: FetchAnswer, *, is_slow: bool) -> bool:
+    def _take(
+        self, source: FetchSource, answer: FetchAnswer, request: Fetch, took: float
+    ) -> bool:
         """Handle an answer; returns whether the broker may be asked again at once.
 
         Args:
             source: Whose answer it is.
             answer: The answer.
-            is_slow: Whether it has taken about as long as the broker was to wait.
+            request: What it answers.
+            took: Seconds from the request on.
         """
         if answer.error:
             return self._refused(source, answer.error)
@@ -264,13 +266,14 @@ class FetchManager:
             source.wishes, answer, source.session.asked, source.node
         )
         source.session.answered(answer.session_id)
-        source.failures = 0
-        self._settle(outcome, answer)
+        size = self._settle(outcome, answer)
+        source.answered(size, took / (request.max_wait + self._limits.request))
         for wish, epoch in outcome.out_of_range:
             self._out_of_range.check(source.node, wish, epoch)
         # Without records it should have taken its time. One that does not (nor has
         # to: fetch.min.bytes=0) would be asked as fast as it can answer. What is in
         # trouble is left out next time, and does not hold up the others.
+        is_slow = took >= request.max_wait / 2
         is_new = outcome.moved or bool(outcome.troubled or outcome.out_of_range)
         return is_new or is_slow
 
@@ -285,12 +288,12 @@ class FetchManager:
             self._background.post(BackgroundError(FETCH.error(code)))
         return action is Action.NEW_SESSION and source.failures == 1
 
-    def _settle(self, outcome: FetchOutcome, answer: FetchAnswer) -> None:
+    def _settle(self, outcome: FetchOutcome, answer: FetchAnswer) -> int:
+        """Put what came where it belongs; returns its bytes of records."""
         cluster = self._metadata.cluster
         self._requests.served(entry.partition for entry in outcome.entries)
-        self.counters.sizes.observe(
-            sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))
-        )
+        size = sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))
+        self.counters.sizes.observe(size)
         for tp in outcome.well:
             self._backoffs.end(tp)
         if outcome.leaders:
@@ -311,6 +314,7 @@ class FetchManager:
             # change of threads for each of them.
             self._buffer.put(outcome.entries)
             self._background.nudge()
+        return size
 
     def _confirmed_out_of_range(self, failures: list[Failure]) -> None:
         """Post confirmed out-of-range offsets to a poll; the others are fetched again."""

@@ -5,18 +5,24 @@ Thread: the network thread alone.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, TypeAlias
 
+from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetching import Wish
 from prokurist.network_thread.fetch.session import FetchSession
 from prokurist.network_thread.operations.operation import Operation
 from prokurist.network_thread.operations.timer import Due, Timer
+from prokurist.network_thread.wire.failures import UnfinishedAnswer
 from prokurist.types import Node, TopicPartition
 
 Leadership: TypeAlias = tuple[int | None, int | None]
 """Who leads a partition, by its id, and in which epoch, as far as we know."""
+
+QUICK: Final = 0.25
+"""An answer of twice the size takes less than half of its time then."""
 
 REMEMBERED: Final = 4
 """Leaders of a partition that are known to have failed since it was last fetched."""
@@ -31,9 +37,10 @@ class FetchSource:
         operation: The fetch that is on its way, or the pause after one that failed.
         wishes: What of a fetch on its way is new, or has changed.
         failures: How many fetches in a row have come to nothing.
+        most: Bytes of an answer that its link has time for; infinite where none was too long.
     """
 
-    __slots__ = ("failures", "node", "operation", "session", "wishes")
+    __slots__ = ("failures", "most", "node", "operation", "session", "wishes")
 
     def __init__(self, node: Node) -> None:
         self.node: Node = node
@@ -41,6 +48,25 @@ class FetchSource:
         self.operation: Operation[None] | None = None
         self.wishes: Sequence[Wish] = ()
         self.failures: int = 0
+        self.most: float = inf
+
+    def lost(self, error: KafkaException) -> None:
+        """Note a fetch without an answer; after one too long for its time, ask for less."""
+        self.failures += 1
+        if isinstance(error, UnfinishedAnswer):
+            self.most = max(1, error.arrived // 2)
+
+    def answered(self, size: int, share: float) -> None:
+        """Note an answer: ask for more again where it has left time for that.
+
+        Args:
+            size: Its bytes of records.
+            share: How much of the time that it may take it has taken.
+        """
+        self.failures = 0
+        # An answer with little in it says little of the link.
+        if share < QUICK and size >= self.most / 2:
+            self.most = 2 * max(self.most, size)
 
     def __repr__(self) -> str:
         doing = "resting" if self.operation is None else "fetching"

@@ -144,6 +144,14 @@ class Network(Protocol):
         """Whether the connection is open and nothing unwritten is left."""
         ...
 
+    def arriving(self, connection: int) -> tuple[int, int] | None:
+        """How many bytes of the present frame have come, and how many it has.
+
+        Returns:
+            None where no frame has begun, or there is no such connection.
+        """
+        ...
+
     def trust(self, connection: int) -> None:
         """Accept frames as long as answers may be; before, only short ones.
 

@@ -144,6 +144,13 @@ class SelectorNetwork:
         found = self._connections.get(connection)
         return found is not None and found.writable()
 
+    def arriving(self, connection: int) -> tuple[int, int] | None:
+        """How far the present frame has come; see `Network.arriving`."""
+        if connection not in self._connections:
+            return None
+        progress = self._watch.progress(connection)
+        return None if progress.length is None else (progress.filled, progress.length)
+
     def write(self, connection: int, frame: bytes | bytearray) -> None:
         """Write one request; see `Network.write`."""
         found = self._connections.get(connection)

@@ -123,7 +123,9 @@ class ConsumerMember:
 
     @property
     def standing(self) -> MembershipState:
-        """See `Membership`."""
+        """See `Membership`; what is given and has no name yet is still to come."""
+        if self.state is MemberState.STABLE and self._reconciler.lacks_names:
+            return STANDING[MemberState.RECONCILING]
         return STANDING[self.state]
 
     def step_done(self, done: StepDone) -> None:

@@ -125,6 +125,11 @@ class Reconciler:
         """Whether an operation is running."""
         return self._work is not None
 
+    @property
+    def lacks_names(self) -> bool:
+        """Whether the target has topics whose names are being looked up."""
+        return self._names.lacking
+
     def owned(self) -> tuple[TopicIdPartitions, ...]:
         """The owned partitions, whose change is told to the coordinator.
 

@@ -54,6 +54,11 @@ class TopicNames:
         self._names = {each: known[each] for each in ids if each in known}
         return dict(self._names)
 
+    @property
+    def lacking(self) -> bool:
+        """Whether a name is being looked up; any thread may ask."""
+        return bool(self._wanted)
+
     def want(self, ids: Collection[UUID]) -> None:
         """Look these ids up, and no others any more."""
         self._wanted = frozenset(ids)

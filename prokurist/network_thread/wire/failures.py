@@ -3,7 +3,7 @@
 Both are the client's own and no broker's word, so neither has an error code.
 """
 
-from prokurist.errors import KafkaException
+from prokurist.errors import DisconnectException, KafkaException
 
 
 class MalformedAnswer(KafkaException):
@@ -12,6 +12,19 @@ class MalformedAnswer(KafkaException):
     The one exception that an answer's bytes can cause. The text names API and
     version and never quotes the bytes, which may hold private data.
     """
+
+
+class UnfinishedAnswer(DisconnectException):
+    """The time of a request was over in the midst of its answer, as over a slow link.
+
+    Args:
+        text: What is said of it.
+        arrived: How many bytes of the answer had come.
+    """
+
+    def __init__(self, text: str, arrived: int = 0) -> None:
+        super().__init__(text)
+        self.arrived: int = arrived
 
 
 class UnsendableRequest(KafkaException):

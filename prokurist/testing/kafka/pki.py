@@ -42,6 +42,7 @@ class Authority:
     """
 
     def __init__(self, folder: Path, name: str = "authority") -> None:
+        folder = folder.resolve()  # A broker does not run where the test does.
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])

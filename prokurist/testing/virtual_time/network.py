@@ -66,6 +66,10 @@ class ModelNetwork:
         """Whether the connection stands."""
         return connection in self._sessions and connection not in self._connecting
 
+    def arriving(self, connection: int) -> tuple[int, int] | None:  # noqa: ARG002
+        """None: a frame comes whole."""
+        return None
+
     def trust(self, connection: int) -> None:
         """Accept long frames."""
         self._trusted.add(connection)

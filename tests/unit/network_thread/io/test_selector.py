@@ -51,6 +51,21 @@ def test_a_request_goes_out_and_its_answer_comes_in(driver: "Driver", peer: "Pee
     assert (network.bytes_sent, network.bytes_received) == (11, 10)
 
 
+def test_how_far_an_answer_has_come(driver: "Driver", peer: "Peer") -> None:
+    """B415: the bytes of the present frame; nothing between frames or without a connection."""
+    network = driver.network
+    other = driver.connected(3, peer)
+    assert network.arriving(3) is network.arriving(4) is None
+    other.sendall((1000).to_bytes(4, "big") + bytes(300))
+    driver.until_received(304)
+    assert network.arriving(3) == (300, 1000)
+    other.sendall(bytes(700))
+    driver.until_frames(3, 1)
+    assert network.arriving(3) is None
+    network.close(3)
+    assert network.arriving(3) is None
+
+
 def test_before_it_is_connected_nothing_is_writable(driver: "Driver", peer: "Peer") -> None:
     """The client encodes and claims a request only when it can be written."""
     network = driver.network
