@@ -1,6 +1,6 @@
 """What can be wrong with bytes, in either direction.
 
-Both are the client's own and no broker's word, so neither has an error code.
+All are the client's own and no broker's word, so none has an error code.
 """
 
 from prokurist.errors import DisconnectException, KafkaException
