@@ -10,7 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from prokurist import KafkaConsumer, KafkaProducer, errors
+from prokurist import (
+    KafkaConsumer,
+    KafkaProducer,
+    OffsetAndMetadata,
+    TopicPartition,
+    errors,
+)
 from prokurist.cli.entry import DONE, main
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking
@@ -83,12 +89,14 @@ def test_a_commit_after_the_right_was_taken_away_says_so(
         enable_auto_commit=False,
     ) as consumer:
         consumer.subscribe(name)
-        assert consumer.next(20.0) is not None
+        record = consumer.next(20.0)
+        assert record is not None
+        tp = TopicPartition(record.topic, record.partition)
         rule(kafka, "DENY", ("GROUP", name, "READ"))
         with pytest.raises(errors.GroupAuthorizationException) as ended:
             consumer.poll(60.0)
         with pytest.raises(errors.CommitFailedException, match=f"group {name}") as refused:
-            consumer.commit_sync(timeout=20)
+            consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=20)
         assert refused.value.__cause__ is ended.value
 
 
