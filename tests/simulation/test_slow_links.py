@@ -17,7 +17,7 @@ def test_what_is_too_long_for_its_time_is_asked_for_in_smaller_parts() -> None:
     world = written(40, 40, 40, size=1000)
     with reader(world, A, B, C, request_timeout_ms=5_000) as consumer:
         world.members[0].network.slow(30_000)
-        assert not consumer.poll(5.0), "a third of it came, and nobody may have it"
+        assert not consumer.poll(5.0), "a third of it came, of which none may be returned"
         got = drained(consumer, timeout=8.0)
         assert {tp: len(each) for tp, each in got.items()} == {A: 40, B: 40, C: 40}
         assert asked_for(world)[1] == 15_000
