@@ -29,11 +29,12 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 	@KAFKA="$(KAFKA)" $(PY) docs/demo_spark.py
 
 # Tests wait for most of their time, so all are run at once, by seven processes on two cores; with
-# more of them deadlines are missed. Four share those with brokers, real and embedded, by files,
-# since a file shares its brokers, or three, where time is not short; one has those with a real Spark, whose callbacks have threads
-# as they like. Two have those that compute, and give way to the others: virtual time does not
-# mind. What takes minutes is for make test-long; with LONG=1 it follows in the same processes, but
-# Spark's share of it in two: where the computing has ended there is room for a second Spark.
+# more of them deadlines are missed. Those with brokers, real and embedded, are shared by files,
+# since a file shares its brokers, among four, or three where time is not short. One has those with
+# a real Spark, whose callbacks have threads as they like. Two have those that compute, and give way
+# to the others: virtual time does not mind. What takes minutes is for make test-long; with LONG=1
+# it follows in the same processes, but Spark's share of it in two: where the computing has ended
+# there is room for a second Spark.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
 BROKERS := $(REAL) tests/embedded
 LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
