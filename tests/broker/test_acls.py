@@ -53,18 +53,24 @@ def consumer_rights(name: str) -> tuple[Right, ...]:
     return ("TOPIC", name, "READ"), ("GROUP", name, "READ")
 
 
+def reader(kafka: RealKafka, group: str, protocol: str) -> KafkaConsumer:
+    """A consumer that reads from the beginning."""
+    return KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=group,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+
+
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_consumer_needs_read_of_topics_and_group(
     kafka: RealKafka, name: str, protocol: str
 ) -> None:
     """It joins, reads, commits, looks up and leaves."""
     allow(kafka, *consumer_rights(name))
-    with KafkaConsumer(
-        bootstrap_servers=kafka.bootstrap,
-        group_id=name,
-        group_protocol=protocol,
-        auto_offset_reset="earliest",
-    ) as consumer:
+    with reader(kafka, name, protocol) as consumer:
         consumer.subscribe(name)
         record = consumer.next(20.0)
         assert record is not None
@@ -81,13 +87,7 @@ def test_a_commit_after_the_right_was_taken_away_says_so(
 ) -> None:
     """B413: it does not say that a poll would rejoin."""
     allow(kafka, *consumer_rights(name))
-    with KafkaConsumer(
-        bootstrap_servers=kafka.bootstrap,
-        group_id=name,
-        group_protocol=protocol,
-        auto_offset_reset="earliest",
-        enable_auto_commit=False,
-    ) as consumer:
+    with reader(kafka, name, protocol) as consumer:
         consumer.subscribe(name)
         record = consumer.next(20.0)
         assert record is not None
