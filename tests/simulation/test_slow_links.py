@@ -3,6 +3,7 @@
 import pytest
 
 from prokurist.errors import TimeoutException
+from tests.simulation.producing import failure, made
 from tests.simulation.reading import A, B, C, drained, offsets, reader, written
 from tests.simulation.world import World
 
@@ -66,3 +67,20 @@ def test_another_request_is_not_told_to_fetch_less() -> None:
         assert "bytes of the answer to ListOffsets had come from broker 1" in said
         assert "Over a slow link, raise request.timeout.ms" in said
         assert "fetch.max.bytes" not in said
+
+
+def test_a_large_request_may_have_needed_its_time_for_its_own_way() -> None:
+    """B421: its size, and what to turn; the error of a small one speaks of no link."""
+    for size in (900_000, 5):
+        world = World()
+        producer, _ = made(world, request_timeout_ms=2_000, delivery_timeout_ms=3_000)
+        with producer:
+            world.control.freeze()
+            delivery = producer.send("orders", bytes(size), partition=0)
+            world.clock.sleep(3.5)
+            said = str(failure(delivery))
+        large = "did not answer Produce of 900" in said
+        assert large == (size == 900_000), said
+        advised = "Over a slow link, raise request.timeout.ms, or lower batch.size" in said
+        assert advised == large
+        assert "within request.timeout.ms (2 s)" in said

@@ -34,12 +34,13 @@ from prokurist.network_thread.connections.requests import (
     Sent,
     Unsent,
 )
+from prokurist.network_thread.connections.unanswered import time_allowed, unanswered
 from prokurist.network_thread.counters import TrafficCounters
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire import codec
 from prokurist.network_thread.wire.apis import Api
-from prokurist.network_thread.wire.failures import UnfinishedAnswer, UnsendableRequest
+from prokurist.network_thread.wire.failures import UnsendableRequest
 from prokurist.network_thread.wire.versions import Versions, negotiate
 from prokurist.types import Node
 
@@ -195,7 +196,7 @@ class Pipeline:
             if attempt is None:
                 unsent.promise.break_(Withdrawn("the caller has left"))
                 return
-        sent = Sent(unsent, correlation, version, attempt, self._timer.now)
+        sent = Sent(unsent, correlation, version, len(frame), attempt, self._timer.now)
         patience = self._limits.request if unsent.patience is None else unsent.patience
         self._limit(sent, self._timer.now + patience)
         unsent.promise.on_forsaken = lambda: self._abandon(sent)
@@ -207,39 +208,20 @@ class Pipeline:
 
     def _limit(self, sent: Sent, at: float) -> None:
         name = sent.unsent.request.api.name
-        patience = sent.unsent.patience
-        within = (
-            f"request.timeout.ms ({self._limits.request:g} s)"
-            if patience is None
-            else f"the {patience:g} s that it may take"
-        )
         if sent.due is not None:
             self._timer.cancel(sent.due)
         sent.due = self._timer.at(
             at,
             f"the answer to {name} from {self.node}",
-            lambda: self._suspect(self._overdue(sent, within)),
+            lambda: self._suspect(self._overdue(sent)),
         )
 
-    def _overdue(self, sent: Sent, within: str) -> DisconnectException:
+    def _overdue(self, sent: Sent) -> DisconnectException:
         """The error of a request that has taken too long."""
-        name = sent.unsent.request.api.name
         # What comes is the answer to the oldest request.
         arriving = self._arriving() if sent is self._sent[0] else None
-        if arriving is None:
-            return DisconnectException(
-                f"{self.node} did not answer {name} within {within}; the connection was closed"
-            )
-        there, length = arriving
-        were = "was" if sent.unsent.patience is None else "were"
-        less = ", or lower fetch.max.bytes and max.partition.fetch.bytes"
-        return UnfinishedAnswer(
-            f"{there} of {length} bytes of the answer to {name} had come from {self.node} when "
-            f"{within} {were} over; the connection was closed. Over a slow link, raise "
-            f"request.timeout.ms"
-            f"{less if name == 'Fetch' else ''}",
-            there,
-        )
+        within = time_allowed(sent, self._limits.request)
+        return unanswered(sent, self.node, within, arriving)
 
     def _take_back(self, unsent: Unsent) -> None:
         if unsent.due is not None:

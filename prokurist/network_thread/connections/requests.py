@@ -180,24 +180,36 @@ class Sent:
     """A request that was written.
 
     Attributes:
+        length: How many bytes it has.
         began: When it was written.
         abandoned: Its caller has left; only its place in the line still counts.
         due: When its connection becomes suspect.
     """
 
-    __slots__ = ("abandoned", "attempt", "began", "correlation", "due", "unsent", "version")
+    __slots__ = (
+        "abandoned",
+        "attempt",
+        "began",
+        "correlation",
+        "due",
+        "length",
+        "unsent",
+        "version",
+    )
 
     def __init__(
         self,
         unsent: Unsent,
         correlation: int,
         version: int,
+        length: int,
         attempt: Try | None,
         began: float,
     ) -> None:
         self.unsent: Unsent = unsent
         self.correlation: int = correlation
         self.version: int = version
+        self.length: int = length
         self.attempt: Try | None = attempt
         self.began: float = began
         self.due: Due | None = None

@@ -20,7 +20,7 @@ def test_a_request_begins_unwritten_and_unclaimed() -> None:
 def test_on_the_wire_it_has_a_number_and_a_version() -> None:
     """What its answer is recognised by, and read in."""
     unsent = Unsent(FindCoordinator("g", CoordinatorOf.GROUP), None, effect=True)
-    sent = Sent(unsent, 7, 3, None, 0.0)
+    sent = Sent(unsent, 7, 3, 30, None, 0.0)
     assert (sent.correlation, sent.version, sent.abandoned, sent.due) == (7, 3, False, None)
 
 
