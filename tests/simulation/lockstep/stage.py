@@ -64,6 +64,7 @@ class Actor:
         self.body = body
         self.baton = threading.Semaphore(0)
         self.thread: threading.Thread | None = None
+        self.ident = 0
         self.ended = False
         self.ready: Callable[[], bool] | None = None
         self.until = math.inf
@@ -167,6 +168,7 @@ class Stage:
             raise self._wrong
 
     def _live(self, actor: Actor) -> None:
+        actor.ident = threading.get_ident()
         actor.baton.acquire()
         try:
             if self._wrong is None:
@@ -188,7 +190,7 @@ class Stage:
     def present(self) -> Actor | None:
         """Who has the baton; None on a thread that is no actor's."""
         actor = self._present
-        if actor is not None and not actor.ended and actor.thread is threading.current_thread():
+        if actor is not None and not actor.ended and actor.ident == threading.get_ident():
             return actor
         return None
 
@@ -255,10 +257,8 @@ class Stage:
     def _pick(self, me: Actor | None) -> Actor | None:
         """Who goes on; None when every actor has ended."""
         while True:
-            able = [each for each in self.actors if self._is_able(each)]
-            able.sort(key=lambda each: each is not me)
+            able, due = self._able(me)
             options: list[Option] = [*able]
-            due = self._next_due()
             if not able and due == math.inf:
                 left = [each for each in self.actors if not each.ended]
                 if left:
@@ -268,7 +268,9 @@ class Stage:
             # the first. Who goes on after a wait is free.
             first = able[0] if able and not self.free_start else me
             favoured = me if self.choices else first
-            costs = [int(favoured in able and each is not favoured) for each in able]
+            costs = [int(each is not favoured) for each in able]
+            if favoured not in able:
+                costs = [0] * len(able)
             for signal in self._signals if not self.quiet else ():
                 if self._may_come(signal):
                     options.append(signal)
@@ -294,10 +296,28 @@ class Stage:
         self.choices.append(Choice(costs, taken))
         return taken
 
-    def _is_able(self, actor: Actor) -> bool:
-        if actor.ended:
-            return False
-        return actor.ready is None or self.time >= actor.until or self._look(actor.ready)
+    def _able(self, me: Actor | None) -> tuple[list[Actor], float]:
+        """Who can go on, the one with the baton first, and when something is due next.
+
+        It is asked at every point of thousands of runs.
+        """
+        due = math.inf
+        able: list[Actor] = []
+        for each in self.actors:
+            if each.ended:
+                continue
+            if each.ready is not None and self.time < each.until:
+                due = min(due, each.until)
+                if not self._look(each.ready):
+                    continue
+            if each is me:
+                able.insert(0, each)
+            else:
+                able.append(each)
+        other = self.due()
+        if self.time < other < due:
+            due = other
+        return able, due if due < self.time + FOR_EVER else math.inf
 
     def _look(self, ready: Callable[[], object]) -> bool:
         """Ask what an actor waits for; none goes on meanwhile."""
@@ -311,12 +331,6 @@ class Stage:
         if signal.actor.ended:
             return False
         return signal.when is None or (signal.actor.waits and self._look(signal.when))
-
-    def _next_due(self) -> float:
-        waits = [each.until for each in self.actors if not each.ended and each.waits]
-        never = self.time + FOR_EVER
-        later = [each for each in (*waits, self.due()) if self.time < each < never]
-        return min(later, default=math.inf)
 
     def _move(self, to: float, able: list[Actor]) -> None:
         if not able:
