@@ -37,7 +37,7 @@ demo-spark: .venv/ready ## Spark at work: its broker frozen, its driver killed; 
 # there is room for a second Spark.
 REAL := tests/broker tests/chaos tests/soak tests/conformance
 BROKERS := $(REAL) tests/embedded
-LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep
+LONG_REAL := -m minutes -n 2 --dist loadfile $(REAL) tests/simulation/lockstep tests/packaging
 SILENCE := tests/spark/test_silence.py
 SHARED := $(PYTEST) -p xdist.plugin
 LONG ?=

@@ -110,6 +110,7 @@ def test_the_sdist_holds_what_a_build_needs(tree: Path, out: Path) -> None:
     assert not names & {"consumer", "events", "network_thread"}
 
 
+@pytest.mark.minutes
 def test_a_user_s_script_may_be_called_consumer_and_use_the_package_events(
     tree: Path, out: Path, tmp_path: Path
 ) -> None:
