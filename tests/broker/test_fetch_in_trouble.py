@@ -12,7 +12,7 @@ import pytest
 from prokurist import ConsumerRecord, KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Producing
-from tests.broker.watching import LATE, Watch
+from tests.broker.watching import LATE, Watch, is_sent_to_a_replica
 from tests.processes_watch import ProcessesWatch
 
 pytestmark = pytest.mark.kafka
@@ -176,13 +176,6 @@ def test_a_broker_that_is_killed_and_restarted(
     assert [each.offset for each in records] == list(range(20_000))
 
 
-def is_led_elsewhere(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
-    """Whether its leader has named a replica that is nearer."""
-    machinery = consumer._machinery
-    assert machinery is not None
-    return tp in machinery.fetches._replicas._preferred
-
-
 def test_the_nearer_replica(
     prokurist_cluster: RealKafka, producer_of: Producing, eventually: Eventually
 ) -> None:
@@ -195,7 +188,7 @@ def test_the_nearer_replica(
     write(producer, tp, b"0", b"1")
     with reader(kafka, tp, client_rack=f"rack-{near}", request_timeout_ms=60_000) as consumer:
         assert [each.offset for each in read_to(consumer, tp, 2)] == [0, 1]
-        eventually(lambda: (consumer.poll(0.2), is_led_elsewhere(consumer, tp))[1])
+        eventually(lambda: (consumer.poll(0.2), is_sent_to_a_replica(consumer, tp))[1])
         with kafka.proxy(leader).swallow("to_client"):
             write(producer, tp, b"2", b"3")
             assert [each.offset for each in read_to(consumer, tp, 4)] == [2, 3]

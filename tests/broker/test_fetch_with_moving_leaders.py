@@ -9,7 +9,8 @@ import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from prokurist.testing.kafka import RealKafka
-from tests.broker.conftest import Producing
+from tests.broker.conftest import Asking, Producing
+from tests.broker.watching import is_sent_to_a_replica
 
 pytestmark = pytest.mark.kafka
 
@@ -72,7 +73,7 @@ def grown(kafka: RealKafka, tp: TopicPartition, producer: Any) -> None:
 
 @pytest.mark.minutes
 def test_a_quiet_partition_whose_leader_changes_twice(
-    racks: RealKafka, producer_of: Producing
+    racks: RealKafka, producer_of: Producing, eventually: Asking
 ) -> None:
     """B92, B110: an epoch without records is neither sent nor committed, and reading goes on.
 
@@ -99,6 +100,7 @@ def test_a_quiet_partition_whose_leader_changes_twice(
             consumer.poll(0.5)
         plain.commit_sync()
         assert plain.committed(tp) == {tp: OffsetAndMetadata(1)}
+        eventually(lambda: (near.poll(0.2), is_sent_to_a_replica(near, tp))[1])
         before = fetched(near)
         end = time.monotonic() + 3
         while time.monotonic() < end:
@@ -117,7 +119,7 @@ def test_a_quiet_partition_whose_leader_changes_twice(
 
 @pytest.mark.minutes
 def test_a_preferred_replica_that_is_restarted(
-    racks: RealKafka, producer_of: Producing
+    racks: RealKafka, producer_of: Producing, eventually: Asking
 ) -> None:
     """B110: metadata lose its node; when it is back and named again, reading goes on."""
     boot = racks.direct_bootstrap
@@ -130,6 +132,7 @@ def test_a_preferred_replica_that_is_restarted(
         consumer.assign(tp)
         write(producer, tp, b"0")
         assert read(consumer, 1) == [b"0"]
+        eventually(lambda: (consumer.poll(0.2), is_sent_to_a_replica(consumer, tp))[1])
         racks.kill(near)
         end = time.monotonic() + 8
         while time.monotonic() < end:
@@ -143,6 +146,7 @@ def test_a_preferred_replica_that_is_restarted(
             assert read(consumer, 1, 20.0) == [b"%d" % nth]
             time.sleep(0.2)
         assert fetched(consumer) - before < 400
+        eventually(lambda: (consumer.poll(0.2), is_sent_to_a_replica(consumer, tp))[1])
 
 
 def test_a_frozen_leader_is_replaced(racks: RealKafka, producer_of: Producing) -> None:

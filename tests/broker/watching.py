@@ -1,4 +1,4 @@
-"""How long a call takes, and who calls off its wait."""
+"""How long a call takes, who calls off its wait, and whom a consumer reads from."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Final
 
+from prokurist import KafkaConsumer, TopicPartition
 from prokurist.events.waiter import Waiter
 from tests.processes_watch import ProcessesWatch
 from tests.stopwatch import Stopwatch
@@ -113,3 +114,10 @@ def waiting() -> bool:
     """Whether a call of the main thread's waits, as another thread sees it."""
     main = threading.main_thread().ident
     return sys._current_frames()[main or 0].f_code is Waiter.wait.__code__
+
+
+def is_sent_to_a_replica(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
+    """Whether its leader has named a replica that is nearer."""
+    machinery = consumer._machinery
+    assert machinery is not None
+    return tp in machinery.fetches._replicas._preferred

@@ -22,6 +22,7 @@ def test_a_minute_of_trouble(prokurist_own_cluster: RealKafka) -> None:
     """B106: nothing is lost, nothing comes twice, and no call is late."""
     outcome = run(prokurist_own_cluster, seed=7, seconds=60.0)
     assert not outcome.wrongs, outcome.summary()
+    assert outcome.troubles.total() >= 5, outcome.summary()
     assert outcome.written[0] > 1000
     assert outcome.found["records"] >= outcome.written[0]
     assert "nothing was wrong" in outcome.summary()
