@@ -1,14 +1,17 @@
-"""How long a call takes, and who calls off its wait."""
+"""How long a call takes, who calls off its wait, and how often the log says a thing."""
 
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from types import FrameType, TracebackType
 from typing import Final
 
+from prokurist.events.trace import EVERY
 from prokurist.events.waiter import Waiter
 from tests.processes_watch import ProcessesWatch
 from tests.stopwatch import Stopwatch
@@ -113,3 +116,9 @@ def waiting() -> bool:
     """Whether a call of the main thread's waits, as another thread sees it."""
     main = threading.main_thread().ident
     return sys._current_frames()[main or 0].f_code is Waiter.wait.__code__
+
+
+def once_a_minute(records: Sequence[logging.LogRecord]) -> list[str]:
+    """Lines of the log about one continuing problem, of which none may have come too soon."""
+    assert all(late.created - soon.created > EVERY - 1.0 for soon, late in pairwise(records))
+    return [each.getMessage() for each in records]
