@@ -201,7 +201,7 @@ class ClassicExchange:
     def _judged(self, node: Node, table: ErrorTable, response: Any) -> GroupReply[Any]:
         action = table.of(response.error)
         if action is Action.DONE:
-            self._context.coordinator.served(node)
+            self._context.coordinator.served(node, wrote=table is SYNC_GROUP)
             return GroupReply(action, response, None)
         error = table.error(response.error)
         if action is Action.REDISCOVER:
