@@ -163,11 +163,24 @@ class AutoCommitter:
                 committed = call.result()
             except KafkaException as error:
                 kind = type(error).__name__
-                self._caller.trace.emit(AUTO_COMMIT_FAILED, error=error, kind_of_error=kind)
+                self._caller.trace.emit(
+                    AUTO_COMMIT_FAILED,
+                    error=error,
+                    kind_of_error=kind,
+                    next=self._what_follows(offsets, error),
+                )
                 self._call_back(offsets, error)
             else:
                 if committed:
                     self._succeeded(committed)
+
+    def _what_follows(self, offsets: Offsets, error: KafkaException) -> str:
+        """Whether the next commit is of these partitions as well, and goes on from here."""
+        alone = self._member_identity.identity.role is Role.ALONE
+        put_out = isinstance(error, CommitFailedException) and not alone
+        if put_out or not offsets.keys() <= self._subscription.assigned():
+            return "and no other one replaces it, so that its records may be read again"
+        return "the next one replaces it"
 
     def _first_ended(self) -> tuple[Call, Offsets] | None:
         return next((each for each in self._under_way if not each[0].is_open), None)

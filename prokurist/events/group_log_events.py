@@ -21,7 +21,35 @@ COORDINATOR_LOST: Final = _group(
     "coordinator_lost",
     Level.INFO,
     "{node} is no longer the group's coordinator: {error}",
-    "It has moved, or cannot be reached; it is looked up again when it is needed.",
+    "It has moved, or cannot be reached; it is looked up again when it is needed. Where "
+    "brokers go on naming one that goes on failing, this and `coordinator_found` come once a "
+    "minute.",
+)
+COORDINATOR_CONFIRMED: Final = _group(
+    "coordinator_confirmed",
+    Level.DEBUG,
+    "{node} is the group's coordinator still",
+    "It had failed less than a minute after it had before, and brokers name it again.",
+)
+COORDINATOR_UNAVAILABLE: Final = _group(
+    "coordinator_unavailable",
+    Level.WARNING,
+    "{node} coordinates group {group}, and has answered for {seconds:.0f} s that it cannot "
+    "(COORDINATOR_NOT_AVAILABLE). Has __consumer_offsets as many replicas in sync as its "
+    "min.insync.replicas?",
+    "The coordinator is in reach, and cannot write what is committed, or who is in the group. "
+    "Nothing is committed until it can; heartbeats may be answered meanwhile.",
+    also=("error",),
+    story="group",
+    patience=5.0,
+)
+COORDINATOR_AVAILABLE: Final = _group(
+    "coordinator_available",
+    Level.WARNING,
+    "{node} writes for group {group} again, after {seconds:.0f} s",
+    "The end of `coordinator_unavailable`, as loud as its beginning.",
+    story="group",
+    ends=COORDINATOR_UNAVAILABLE,
 )
 COORDINATOR_UNREACHABLE: Final = _group(
     "coordinator_unreachable",
@@ -175,6 +203,9 @@ BACKGROUND_ERROR_DISCARDED: Final = _group_app(
 GROUP: Final = (
     COORDINATOR_FOUND,
     COORDINATOR_LOST,
+    COORDINATOR_CONFIRMED,
+    COORDINATOR_UNAVAILABLE,
+    COORDINATOR_AVAILABLE,
     COORDINATOR_UNREACHABLE,
     COORDINATOR_REACHABLE,
     MEMBER_STATE_CHANGED,

@@ -204,9 +204,11 @@ REBOOTSTRAPPED: Final = _metadata(
 AUTO_COMMIT_FAILED: Final = _commit(
     "auto_commit_failed",
     Level.WARNING,
-    "automatic commit failed, the next one replaces it: {error}",
+    "automatic commit failed, {next}: {error}",
     "While that lasts, records read since the last commit will be read again after a restart. "
-    "`on_committed` is told of each.",
+    "The line says where no next commit replaces it, since the partitions are not this "
+    "consumer's any more, or its member begins again: then they are read again at once, here "
+    "or by another member. `on_committed` is told of each.",
     also=("kind_of_error",),
     story="kind_of_error",
 )

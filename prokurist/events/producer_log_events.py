@@ -20,11 +20,20 @@ PRODUCER_ID_ASSIGNED: Final = _produce(
 PRODUCER_EPOCH_BUMPED: Final = _produce(
     "producer_epoch_bumped",
     Level.WARNING,
-    "sequence numbers of {partition} begin again: {reason}",
-    "Records have failed, and whether their leader has them is not known; or it has said that "
-    "it lacks records, or has forgotten the producer. What is sent from now on is numbered "
+    "sequence numbers of {partition} begin again: its leader lacks records that it has "
+    "acknowledged, or does not know this producer any more",
+    "Records that were delivered may be lost, as a rule by an unclean leader election or with "
+    "the brokers' disks: look into the brokers' logs. What is sent from now on is numbered "
     "from 0 under a new epoch.",
     story="partition",
+)
+SEQUENCE_RESTARTED: Final = _produce(
+    "sequence_restarted",
+    Level.DEBUG,
+    "sequence numbers of {partition} begin again: {reason}",
+    "The same where nothing that was acknowledged is missing: after a batch that has failed, "
+    "of which `delivery_failed` has told, or where the topic's retention has deleted all that "
+    "this producer wrote.",
 )
 PRODUCE_FAILED: Final = _produce(
     "produce_failed",
@@ -80,6 +89,7 @@ RECORDS_GIVEN_UP: Final = _client(
 PRODUCER: Final = (
     PRODUCER_ID_ASSIGNED,
     PRODUCER_EPOCH_BUMPED,
+    SEQUENCE_RESTARTED,
     PRODUCE_FAILED,
     DELIVERY_FAILED,
     BATCH_SPLIT,

@@ -13,6 +13,7 @@ import pytest
 from prokurist import (
     KafkaConsumer,
     KafkaProducer,
+    LogEvent,
     OffsetAndMetadata,
     TopicPartition,
     errors,
@@ -21,6 +22,7 @@ from prokurist.cli.entry import DONE, main
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking
 from tests.broker.ruled_kafka import Right, rule, ruled_kafka
+from tests.broker.watching import once_a_minute
 
 pytestmark = pytest.mark.kafka
 
@@ -98,6 +100,36 @@ def test_a_commit_after_the_right_was_taken_away_says_so(
         with pytest.raises(errors.CommitFailedException, match=f"group {name}") as refused:
             consumer.commit_sync({tp: OffsetAndMetadata(1)}, timeout=20)
         assert refused.value.__cause__ is ended.value
+
+
+def test_commits_that_go_on_failing_are_told_once_a_minute(
+    kafka: RealKafka, name: str, eventually: Asking, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B419: in the log and for `on_event`; `on_committed` hears of each."""
+    heard: list[errors.KafkaException | None] = []
+    told: list[LogEvent] = []
+    allow(kafka, *consumer_rights(name))
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=name,
+        auto_offset_reset="earliest",
+        auto_commit_interval_ms=100,
+        on_committed=lambda _, error: heard.append(error),
+        on_event=told.append,
+    ) as consumer:
+        consumer.assign(TopicPartition(name, 0))
+        assert consumer.next(20.0)
+        eventually(lambda: (consumer.poll(0.1), None in heard)[1])
+        rule(kafka, "DENY", ("GROUP", name, "READ"))
+        refused = errors.GroupAuthorizationException
+        eventually(
+            lambda: (
+                (consumer.poll(0.1), sum(isinstance(each, refused) for each in heard))[1] > 4
+            )
+        )
+    logged = [each for each in caplog.records if "automatic commit failed" in each.getMessage()]
+    assert name in once_a_minute(logged)[0]
+    assert [each.name for each in told].count("auto_commit_failed") == len(logged)
 
 
 @pytest.mark.parametrize("without", ["TOPIC", "GROUP"])

@@ -1,15 +1,18 @@
-"""How long a call takes, who calls off its wait, and whom a consumer reads from."""
+"""Watches: how long a call takes, whom a consumer reads from, what the log says how often."""
 
+import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from types import FrameType, TracebackType
 from typing import Final
 
 from prokurist import KafkaConsumer, TopicPartition
+from prokurist.events.trace import EVERY
 from prokurist.events.waiter import Waiter
 from tests.processes_watch import ProcessesWatch
 from tests.stopwatch import Stopwatch
@@ -121,3 +124,9 @@ def is_sent_to_a_replica(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
     machinery = consumer._machinery
     assert machinery is not None
     return tp in machinery.fetches._replicas._preferred
+
+
+def once_a_minute(records: Sequence[logging.LogRecord]) -> list[str]:
+    """Lines of the log about one continuing problem, of which none may have come too soon."""
+    assert all(late.created - soon.created > EVERY - 1.0 for soon, late in pairwise(records))
+    return [each.getMessage() for each in records]

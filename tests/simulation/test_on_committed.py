@@ -93,6 +93,31 @@ def test_commits_that_go_on_failing_are_logged_once_a_minute(
     consumer.close()
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_the_log_does_not_promise_a_next_commit_to_a_member_that_was_put_out(
+    protocol: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B419: it joins again, and reads from what was committed before."""
+    world, heard = World(), Heard()
+    world.control.append(TP, b"x")
+    consumer = world.consumer(
+        group_protocol=protocol, auto_offset_reset="earliest", on_committed=heard
+    )
+    consumer.subscribe("orders")
+    while not consumer.poll(1.0):
+        pass
+    world.control.fail("OffsetCommit", 25, times=1)
+    consumer.poll(6.0)
+    consumer.poll(6.0)
+    assert isinstance(heard.told[0][1], CommitFailedException)
+    (line,) = (each for each in caplog.records if "automatic commit" in each.getMessage())
+    said = line.getMessage()
+    assert (
+        "failed, and no other one replaces it, so that its records may be read again: " in said
+    )
+    consumer.close()
+
+
 def test_it_hears_of_stored_offsets() -> None:
     """B327: what was stored and committed, with its metadata."""
     world, heard = written(10), Heard()

@@ -105,13 +105,11 @@ def test_a_leader_that_lost_records_gets_a_new_epoch(caplog: pytest.LogCaptureFi
     assert events.count("producer_epoch_bumped") == 1
 
 
-def test_a_new_epoch_after_a_failure_does_not_say_that_records_are_not_there(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Its answer did not come, so whether it is there is not known."""
+def test_a_new_epoch_after_a_failure_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Of the failure the log has told; and whether the batch is there is not known."""
     world = World()
     producer, _ = made(world, delivery_timeout_ms=2000, request_timeout_ms=1000)
-    with producer, caplog.at_level(logging.WARNING):
+    with producer, caplog.at_level(logging.DEBUG):
         fault = world.control.delay("Produce", 5.0)
         late = producer.send("orders", b"late", partition=0)
         assert isinstance(late.exception(), errors.TimeoutException)
@@ -119,6 +117,42 @@ def test_a_new_epoch_after_a_failure_does_not_say_that_records_are_not_there(
         producer.send("orders", b"next", partition=0).result(20.0)
     (told,) = (each for each in caplog.records if "begin again" in each.getMessage())
     assert "may lack it" in told.getMessage()
+    assert (told.levelno, vars(told)["event"]) == (logging.DEBUG, "sequence_restarted")
+
+
+def test_a_new_epoch_after_each_refused_batch_is_no_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It happens with every batch that a broker refuses; `delivery_failed` tells of those."""
+    world = World()
+    producer, _ = made(world, batch_size=1)
+    with producer:
+        for each in range(3):
+            world.control.fail("Produce", 87, topic="orders", times=1)
+            refused = producer.send("orders", b"bad", partition=0)
+            behind = producer.send("orders", b"%d" % each, partition=0)
+            producer.flush(5.0)
+            assert isinstance(failure(refused), errors.InvalidRecordException)
+            assert behind.done()
+        producer.send("orders", b"last", partition=0).result(5.0)
+    assert {epoch for epoch, _ in sequences(world)} > {0}
+    assert {vars(each)["event"] for each in caplog.records} == {"delivery_failed"}
+
+
+@pytest.mark.parametrize("code", [59, 47])
+def test_a_leader_that_does_not_know_the_producer_is_warned_of_once_a_minute(
+    code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it had acknowledged may be lost."""
+    world = World()
+    producer, _ = made(world)
+    with producer:
+        for _ in range(3):
+            world.control.fail("Produce", code, topic="orders", times=1)
+            producer.send("orders", b"v", partition=0).result(5.0)
+    (line,) = caplog.records
+    assert vars(line)["event"] == "producer_epoch_bumped"
+    assert "its leader lacks records that it has acknowledged, or does" in line.getMessage()
 
 
 def test_a_forgotten_producer_goes_on() -> None:

@@ -10,7 +10,8 @@ something in time: not when every broker refuses connections, and not when the n
 lies beyond the deadline. A broker that is silent is waited for.
 
 Each time that it turns out to be out of reach is told of, and when it serves again; the
-log makes of that a line a minute (`logs.storms`).
+log makes of that a line a minute (`logs.storms`). One that goes on failing, and is named again
+and again, is told as lost and as found once a minute.
 """
 
 import math
@@ -19,6 +20,7 @@ from typing import Final
 
 from prokurist.errors import (
     AuthenticationException,
+    CoordinatorNotAvailableException,
     DisconnectException,
     GroupAuthorizationException,
     KafkaException,
@@ -28,9 +30,12 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Stretch
 from prokurist.events.group_log_events import (
+    COORDINATOR_AVAILABLE,
+    COORDINATOR_CONFIRMED,
     COORDINATOR_FOUND,
     COORDINATOR_LOST,
     COORDINATOR_REACHABLE,
+    COORDINATOR_UNAVAILABLE,
     COORDINATOR_UNREACHABLE,
 )
 from prokurist.events.trace import EVERY
@@ -103,6 +108,10 @@ class CoordinatorManager:
         self._last_error: KafkaException | None = None
         # Since when it has not answered, and when that was seen last; None while it does.
         self._trouble: tuple[float, float] | None = None
+        self._cannot_write = False
+        # What was told last: who it is, if it was found; and who was lost, and when.
+        self._told: Node | None = None
+        self._told_lost: tuple[Node | None, float] = (None, -math.inf)
         self.unknown: Stretch = Stretch()
 
     @property
@@ -193,7 +202,9 @@ class CoordinatorManager:
         self.unknown.end(self._timer.now)
         if node is not None:
             self._node, self._last_error = node, None
-            self._client.trace.emit(COORDINATOR_FOUND, node=node)
+            kind = COORDINATOR_CONFIRMED if node == self._told else COORDINATOR_FOUND
+            self._told = node
+            self._client.trace.emit(kind, node=node)
         if found is not None:
             if error is not None:
                 found.break_(error)
@@ -268,11 +279,29 @@ class CoordinatorManager:
         if self._node == node:
             self._node = None
             self._last_error = why
-            self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
-            self._tell_trouble(why, self._timer.now if since is None else since)
+            now = self._timer.now
+            lost, at = self._told_lost
+            if node != lost or now - at >= EVERY:
+                self._told, self._told_lost = None, (node, now)
+                self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
+            if isinstance(why, CoordinatorNotAvailableException):
+                self._cannot_write = True
+                self._client.trace.emit(
+                    COORDINATOR_UNAVAILABLE, node=node, group=self._group_id, error=why
+                )
+            else:
+                self._tell_trouble(why, now if since is None else since)
 
-    def served(self, node: Node) -> None:
-        """Note that the coordinator has answered: it is in reach."""
+    def served(self, node: Node, *, wrote: bool = False) -> None:
+        """Note that the coordinator has answered: it is in reach.
+
+        Args:
+            node: Which.
+            wrote: Whether it has written something for the group, which heartbeats do not want.
+        """
+        if wrote and self._cannot_write:
+            self._cannot_write = False
+            self._client.trace.emit(COORDINATOR_AVAILABLE, node=node, group=self._group_id)
         if self._trouble is not None:
             self._trouble = None
             self._client.trace.emit(COORDINATOR_REACHABLE, node=node, group=self._group_id)

@@ -88,6 +88,8 @@ class ClassicExchange:
     def __init__(self, context: MembershipContext, session: float) -> None:
         self._context = context
         self._session = session
+        # Names of the assignors that the last JoinGroup has offered, and its protocol type.
+        self._offered: tuple[str, str] = ("", "")
         # The answer to JoinGroup: the others may need all the time that a round has.
         self._patience = max(context.request_timeout, context.poll_interval + SLACK)
 
@@ -105,6 +107,8 @@ class ClassicExchange:
             context.instance_id,
             reason,
         )
+        names = ", ".join(name for name, _ in protocols)
+        self._offered = (names, request.protocol_type)
         look_ahead(context, await context.coordinator.known(call))
         return await self._ask(
             call, request, JOIN_GROUP, lane=Lane.JOIN, patience=self._patience
@@ -197,7 +201,7 @@ class ClassicExchange:
     def _judged(self, node: Node, table: ErrorTable, response: Any) -> GroupReply[Any]:
         action = table.of(response.error)
         if action is Action.DONE:
-            self._context.coordinator.served(node)
+            self._context.coordinator.served(node, wrote=table is SYNC_GROUP)
             return GroupReply(action, response, None)
         error = table.error(response.error)
         if action is Action.REDISCOVER:
@@ -236,10 +240,13 @@ class ClassicExchange:
                     f"group.max.size allows: let one leave first, or raise that limit"
                 )
             case InconsistentGroupProtocolException():
+                names, kind = self._offered
                 said = InconsistentGroupProtocolException(
-                    f"group {context.group_id} has no assignor that this member knows, or is "
-                    f"no classic group of consumers: compare partition.assignment.strategy and "
-                    f"group.protocol with those of its other members"
+                    f"group {context.group_id} does not take this member, which offers "
+                    f"partition.assignment.strategy={names} and protocol type {kind}: the "
+                    f"other members have no assignor of these in common, or it is no classic "
+                    f"group of consumers. Add one here that all of them have, or set their "
+                    f"group.protocol; another kind of group needs another group.id"
                 )
             case InvalidSessionTimeoutException():
                 said = InvalidSessionTimeoutException(

@@ -302,7 +302,8 @@ class ConsumerMember:
         response, context = answer.response, self._context
         action = CONSUMER_GROUP_HEARTBEAT.of(response.error)
         if action is Action.DONE:
-            context.coordinator.served(answer.node)
+            joins = self.state is MemberState.JOINING
+            context.coordinator.served(answer.node, wrote=joins)
             self._accepted(response)
             return action
         self._terms.forget()

@@ -258,7 +258,7 @@ class CommitManager:
         failed = refused(answer.response, offsets)
         self.counters.knows({tp: offsets[tp] for tp in offsets if tp not in failed})
         if not failed:
-            self._coordinator.served(node)
+            self._coordinator.served(node, wrote=True)
             return
         self._commit_identities.heed(identity, sent_as, failed.values())
         action, refusal = self._worst(OFFSET_COMMIT, failed)
@@ -388,7 +388,7 @@ class CommitManager:
             KafkaException: It is fatal to the call.
         """
         if not failed:
-            self._coordinator.served(node)
+            self._coordinator.served(node, wrote=table is not OFFSET_FETCH)
             return Action.DONE
         action, error = self._worst(table, failed)
         if action is not Action.REDISCOVER:

@@ -19,6 +19,7 @@ from prokurist.events.producer_log_events import (
     CALLBACK_SLOW,
     DELIVERY_FAILED,
     PRODUCER_EPOCH_BUMPED,
+    SEQUENCE_RESTARTED,
 )
 from prokurist.events.trace import Trace
 from prokurist.network_thread.operations.timer import Timer
@@ -144,11 +145,12 @@ class Endings:
     def tell_new_epoch(self, sending: PartitionSending) -> None:
         """The numbers of a partition begin again."""
         self.counters.epochs += 1
-        self._trace.emit(
-            PRODUCER_EPOCH_BUMPED,
-            partition=sending.queue.tp,
-            reason="its leader lacks what was sent before, or may lack it",
-        )
+        tp = sending.queue.tp
+        if sending.lost:
+            self._trace.emit(PRODUCER_EPOCH_BUMPED, partition=tp)
+        else:
+            reason = "its leader lacks what has failed or was deleted, or may lack it"
+            self._trace.emit(SEQUENCE_RESTARTED, partition=tp, reason=reason)
 
     def __repr__(self) -> str:
         return f"Endings({self.counters})"

@@ -51,6 +51,7 @@ class PartitionSending:
         pause: The Timer's entry for the end of a backoff; None where there is none.
         is_listed: Whether it stands in the list of its leader.
         needs_epoch: Whether its numbers have to begin again.
+        lost: Whether its leader lacks what it has acknowledged.
         producer: The id and epoch that its numbers are of.
         next_sequence: The number for the next record.
         acknowledged_offset: The last offset that was acknowledged; −1 for none.
@@ -63,6 +64,7 @@ class PartitionSending:
         self.pause: Due | None = None
         self.is_listed: bool = False
         self.needs_epoch: bool = False
+        self.lost: bool = False
         self.producer: ProducerId | None = None
         self.next_sequence: int = 0
         self.acknowledged_offset: int = -1
@@ -171,7 +173,7 @@ class PartitionSending:
         """Number from 0, under another id or epoch: nothing of the partition is on the wire."""
         self.producer = producer
         self.next_sequence = 0
-        self.needs_epoch = False
+        self.needs_epoch = self.lost = False
         self._unresolved = self._acknowledged = None
         for each in self.retries:
             if each.refused:

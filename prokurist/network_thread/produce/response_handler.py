@@ -240,6 +240,8 @@ class ProduceResponseHandler:
         # The leader lacks what came before, which was acknowledged or has failed: it will
         # refuse these numbers each time.
         batch.refused = True
+        had_all = partition.acknowledged_offset >= 0 and not partition.is_unresolved
+        partition.lost |= had_all and not deleted
         self._endings.last_errors[batch] = error
         partition.failed_attempt(batch)
         batch.retries += 1

@@ -33,7 +33,7 @@ def with_structlog() -> Iterator[None]:
 def test_a_line_says_whose_it_is_and_what(caplog: pytest.LogCaptureFixture) -> None:
     """A sentence for people; the keys as attributes, for formatters."""
     error = KafkaException("the network is down")
-    logged().emit(log_events.AUTO_COMMIT_FAILED, error=error)
+    logged().emit(log_events.AUTO_COMMIT_FAILED, error=error, next="the next one replaces it")
     (record,) = caplog.records
     assert record.name == "prokurist.commit"
     assert record.levelno == logging.WARNING
@@ -97,7 +97,7 @@ def test_one_is_in_the_singular(records: int, text: str) -> None:
 def test_a_brokers_message_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:
     """No answer of a broker can write lines or colours into our log."""
     evil = KafkaException("no\n2026 CRITICAL all is lost \x1b[31m %s {error}")
-    logged().emit(log_events.AUTO_COMMIT_FAILED, error=evil)
+    logged().emit(log_events.AUTO_COMMIT_FAILED, error=evil, next="and so on")
     message = caplog.records[0].getMessage()
     assert message.isprintable()
     assert "all is lost" in message

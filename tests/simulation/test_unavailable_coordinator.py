@@ -1,0 +1,58 @@
+"""A coordinator that is in reach, and cannot write what it is asked to write."""
+
+import logging
+
+import pytest
+
+from prokurist import TopicPartition
+from tests.simulation.world import World
+
+TP = TopicPartition("orders", 0)
+
+
+def test_a_coordinator_that_cannot_write_is_told_of_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B422: it is named again and again, and refuses each commit, while heartbeats are answered."""
+    caplog.set_level(logging.INFO)
+    world = World()
+    world.control.append(TP, b"x")
+    with world.consumer(auto_offset_reset="earliest", auto_commit_interval_ms=1000) as consumer:
+        consumer.subscribe("orders")
+        while not consumer.poll(1.0):
+            pass
+        consumer.commit_sync()
+        caplog.clear()
+        fault = world.control.fail("OffsetCommit", 15, times=None)
+        for _ in range(110):
+            consumer.poll(1.0)
+        told = [(vars(each)["event"], each.getMessage()) for each in caplog.records]
+        turn = ["coordinator_lost", "coordinator_found"]
+        assert [name for name, _ in told if name in turn] == turn * 2
+        (first, second) = [text for name, text in told if name == "coordinator_unavailable"]
+        assert "has answered for 5 s that it cannot (COORDINATOR_NOT_AVAILABLE)" in first
+        assert "has answered for 65 s that" in second
+        assert not [name for name, _ in told if name == "coordinator_unreachable"]
+        fault.undo()
+        for _ in range(5):
+            consumer.poll(1.0)
+        (ends,) = [
+            each for each in caplog.records if vars(each)["event"] == "coordinator_available"
+        ]
+        assert "writes for group g again, after 11" in ends.getMessage()
+
+
+def test_a_coordinator_that_was_lost_is_told_of_when_another_is_found(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B422: whatever was held back of the one before, the log ends with who it is."""
+    caplog.set_level(logging.INFO)
+    world = World(nodes=3)
+    with world.consumer(enable_auto_commit=False) as consumer:
+        for node in (1, 1, 2, 1):
+            world.control.move_coordinator("g", node)
+            world.control.fail("OffsetFetch", 16, times=1)
+            consumer.committed(TP, timeout=5.0)
+    told = [vars(each) for each in caplog.records]
+    turns = [each["node"] for each in told if each["event"] == "coordinator_found"]
+    assert [each[:8] for each in turns] == ["broker 1", "broker 1", "broker 2", "broker 1"]
