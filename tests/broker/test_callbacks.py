@@ -38,14 +38,22 @@ def test_a_broker_that_goes_and_comes_back_is_told(kafka: RealKafka) -> None:
     """B323, B326, B392: the rebalance, an outage and its end, statistics; on poll's thread."""
     topic = kafka.unique_topic("events", partitions=2)
     events: list[LogEvent] = []
+    happened: dict[str, float] = {}
     threads: set[int] = set()
 
     def hear(event: LogEvent) -> None:
+        happened[event.name] = time.monotonic() - event.age
         threads.add(threading.get_ident())
         events.append(event)
 
     def told(name: str) -> list[LogEvent]:
         return [each for each in events if each.name == name]
+
+    def silent_since(name: str) -> float:
+        """When the last answer came by what was told, however late this thread heard of it."""
+        seconds = told(name)[0].values["seconds"]
+        assert isinstance(seconds, float)
+        return happened[name] - seconds
 
     with KafkaConsumer(
         bootstrap_servers=kafka.bootstrap,
@@ -58,16 +66,15 @@ def test_a_broker_that_goes_and_comes_back_is_told(kafka: RealKafka) -> None:
         polls_until(consumer, lambda: told("partitions_assigned"), 30)
         assert told("partitions_assigned")[0].values["count"] == 2
         polls_until(consumer, lambda: len(told("statistics")) > 1, 10)
+        awake = time.monotonic()
         kafka.freeze()
-        frozen_at = time.monotonic()
+        frozen = time.monotonic()
         polls_until(consumer, lambda: told("cluster_unreachable"), 40)
-        silent = time.monotonic() - frozen_at
-        assert told("cluster_unreachable")[0].values["seconds"] == pytest.approx(silent, abs=2)
+        assert awake - 2 < silent_since("cluster_unreachable") < frozen + 2
         assert isinstance(told("cluster_unreachable")[0].values["error"], KafkaException)
         kafka.thaw()
         polls_until(consumer, lambda: told("cluster_reachable"), 40)
-        silent = time.monotonic() - frozen_at
-        assert told("cluster_reachable")[0].values["seconds"] == pytest.approx(silent, abs=2)
+        assert awake - 2 < silent_since("cluster_reachable") < frozen + 2
     assert "partitions_revoked" in {each.name for each in events}
     assert threads == {threading.get_ident()}
 

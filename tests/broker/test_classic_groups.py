@@ -269,6 +269,8 @@ def test_who_does_not_poll_is_out_and_comes_back(kafka: RealKafka, group: str) -
         Member(kafka, group, topic) as other,
         Member(kafka, group, topic, max_poll_interval_ms=7000) as slow,
     ):
+        # Who comes first has everything, and the next one's coming revokes it.
+        live(other, until=shared(2, other))
         live(other, slow, until=shared(2, other, slow))
         (tp,) = slow.has
         live(other, until=lambda: len(other.has) == 2)
