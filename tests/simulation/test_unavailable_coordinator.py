@@ -13,7 +13,7 @@ TP = TopicPartition("orders", 0)
 def test_a_coordinator_that_cannot_write_is_told_of_once_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """B422: it is named again and again, and refuses each commit, while heartbeats are answered."""
+    """B422: named again and again, it refuses each commit, and answers heartbeats."""
     caplog.set_level(logging.INFO)
     world = World()
     world.control.append(TP, b"x")
