@@ -15,7 +15,7 @@ from prokurist.cli.entry import main
 from prokurist.errors import KafkaException, SslAuthenticationException, TimeoutException
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import PASSWORD, Authority
-from tests.broker.watching import Watch
+from tests.broker.watching import Watch, soon
 
 SOON = 5.0
 """Seconds within which a refusal is told, regardless of the timeouts (B250)."""
@@ -111,8 +111,8 @@ def test_with_a_certificate_of_ours(mutual: Secured) -> None:
         assert len(read(mutual.keys(**more), topic, 10)) == 10
 
 
-def refused(consumer: KafkaConsumer, topic: str) -> Iterator[tuple[str, KafkaException, float]]:
-    """What each call ends with, and after how many seconds."""
+def refused(consumer: KafkaConsumer, topic: str) -> Iterator[tuple[str, KafkaException]]:
+    """What each call ends with, and soon."""
     partition = TopicPartition(topic, 0)
     calls: Mapping[str, Callable[[], object]] = {
         "partitions_for": lambda: consumer.partitions_for(topic, 15),
@@ -126,20 +126,18 @@ def refused(consumer: KafkaConsumer, topic: str) -> Iterator[tuple[str, KafkaExc
     }
     consumer.assign([partition])
     for name, call in calls.items():
-        began = monotonic()
-        with pytest.raises(KafkaException) as raised:
+        with soon(SOON), pytest.raises(KafkaException) as raised:
             call()
-        yield name, raised.value, monotonic() - began
+        yield name, raised.value
 
 
 def test_every_call_tells_a_refusal_at_once(secured: Secured) -> None:
     """B252: no call waits for its deadline where the broker's certificate is not accepted."""
     keys = secured.keys(group_id="g-refused", ssl_ca_location=str(secured.other.location))
     with KafkaConsumer(keys) as consumer:
-        for name, error, took in refused(consumer, "any"):
+        for name, error in refused(consumer, "any"):
             assert isinstance(error, SslAuthenticationException), (name, error)
             assert "ssl.ca.location" in str(error), name
-            assert took < SOON, name
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
@@ -150,10 +148,9 @@ def test_a_client_without_tls_is_refused_at_once(secured: Secured, protocol: str
     if protocol == "SASL_PLAINTEXT":
         keys |= {"sasl.mechanism": "PLAIN", "sasl.username": "anna", "sasl.password": "secret"}
     with KafkaConsumer(keys) as consumer:
-        for name, error, took in refused(consumer, "any"):
+        for name, error in refused(consumer, "any"):
             assert isinstance(error, SslAuthenticationException), (name, error)
             assert "set security.protocol to SSL or SASL_SSL" in str(error), name
-            assert took < SOON, name
 
 
 def test_another_name(tmp_path: Path) -> None:
@@ -191,11 +188,9 @@ def test_a_group_goes_on_when_its_authorities_are_mended(
     )
     with KafkaConsumer(keys) as consumer:
         consumer.subscribe([topic])
-        began = monotonic()
-        with pytest.raises(SslAuthenticationException):
+        with soon(SOON), pytest.raises(SslAuthenticationException):
             consumer.poll(15)
-        assert monotonic() - began < SOON
-        raised = 0
+        raised, began = 0, monotonic()
         while monotonic() < began + 4:
             try:
                 consumer.poll(0.5)
@@ -216,10 +211,9 @@ def test_a_group_goes_on_when_its_authorities_are_mended(
 def test_no_client_certificate(mutual: Secured) -> None:
     """S8: a broker that wants a certificate of the client refuses at once, in words."""
     with KafkaConsumer(mutual.keys(group_id="g-refused")) as consumer:
-        for name, error, took in refused(consumer, "any"):
+        for name, error in refused(consumer, "any"):
             assert isinstance(error, SslAuthenticationException), (name, error)
             assert "ssl.certificate.location" in str(error), name
-            assert took < SOON, name
 
 
 def test_tls_to_a_listener_in_plain_text(secured: Secured) -> None:
@@ -235,10 +229,8 @@ def test_a_frozen_broker_does_not_delay_a_deadline(secured: Secured) -> None:
     with KafkaConsumer(secured.keys()) as consumer:
         secured.kafka.freeze()
         try:
-            began = monotonic()
-            with pytest.raises(TimeoutException) as raised:
+            with Watch(1.0, 0.5), pytest.raises(TimeoutException) as raised:
                 consumer.partitions_for("any", 1)
-            assert monotonic() - began < 1.5
         finally:
             secured.kafka.thaw()
     assert "a connection" in str(raised.value)
@@ -281,6 +273,7 @@ def test_a_broken_connection_comes_back(secured: Secured) -> None:
         producer = confluent_kafka.Producer(secured.keys())
         producer.produce(topic, b"after")
         assert producer.flush(30) == 0
+        until = monotonic() + 60  # However long the broker took to come back.
         while seen < 6 and monotonic() < until:
             seen += len(consumer.poll(1))
         assert seen == 6

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.batches import Record, make_batch
-from tests.broker.requests_by_hand import ClosedByBroker, Talker
+from tests.broker.requests_by_hand import PARKED, ClosedByBroker, Talker
 from tests.conformance.comparing import Difference, Step, compare
 from tests.conformance.normalising import BEGAN, Normaliser
 from tests.conformance.sides import Side, Topic
@@ -99,9 +99,9 @@ class Stage:
         """Wait until the broker has ended a connection."""
         self._record("ended", 0, who, {}, self._talker(who).ended(who))
 
-    def parked(self, who: str) -> bool:
+    def parked(self, who: str, within: float = PARKED) -> bool:
         """Whether the request of a connection is still unanswered after a while."""
-        parked = self._talker(who).parked(who)
+        parked = self._talker(who).parked(who, within)
         self._record("parked", 0, who, {}, parked)
         return parked
 
