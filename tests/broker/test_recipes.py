@@ -20,6 +20,8 @@ pytestmark = pytest.mark.kafka
 RECORDS: Final = 150
 PARTITIONS: Final = 3
 KILLS: Final = 4
+LONGEST_LIFE: Final = 35
+"""Records that a service which is killed works on: all of them leave some of the work."""
 HEADERS: Final = {
     "failed.topic",
     "failed.partition",
@@ -30,16 +32,17 @@ HEADERS: Final = {
 }
 
 SERVICE: Final = """
-import os, sys, threading, time
+import itertools, os, sys, threading, time
 from prokurist import KafkaConsumer, KafkaProducer
 from tests.documents import names_of
 
-program, servers, topic, journal = sys.argv[1:]
+program, servers, topic, journal, most = sys.argv[1:]
+calls = itertools.count(1)
 names = names_of(program)
 worked = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 def work(record):
-    time.sleep(0.02)
+    time.sleep(0.02 if next(calls) <= int(most) else 3600)
     headers = dict(record.headers)
     attempts = int(headers.get("failed.attempts", b"0"))
     if attempts < int(headers["fails"]):
@@ -118,6 +121,7 @@ def test_no_record_is_lost_when_the_service_is_killed(
     assert bad
     lot = random.Random(program)  # noqa: S311 - a lot to be drawn again
     journal.touch()
+    arguments = program, kafka.bootstrap, topic, str(journal)
 
     def worked() -> Counter[bytes]:
         return Counter(journal.read_bytes().split())
@@ -132,14 +136,14 @@ def test_no_record_is_lost_when_the_service_is_killed(
 
         for _ in range(KILLS):
             before = worked().total()
-            with begun(SERVICE, program, kafka.bootstrap, topic, str(journal)) as service:
+            with begun(SERVICE, *arguments, str(LONGEST_LIFE)) as service:
                 # In the middle of the work: joining is not in question.
                 eventually(lambda at=before: worked().total() > at)  # type: ignore[misc]
                 with pytest.raises(subprocess.TimeoutExpired):
                     service.wait(lot.uniform(0.0, 0.8))
                 service.send_signal(signal.SIGKILL)
         assert not all_are_done()
-        with begun(SERVICE, program, kafka.bootstrap, topic, str(journal)):
+        with begun(SERVICE, *arguments, "1000000"):
             eventually(all_are_done)
 
     assert worked().total() > len(good)
