@@ -10,7 +10,10 @@ from tests.simulation.lockstep.planted import BUGS, Bug
 pytestmark = pytest.mark.timeout(120)
 
 SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES, *accumulating.SCENES)
-LONG = (pytest.param(each, marks=pytest.mark.minutes) for each in accumulating.LONG_SCENES)
+LONG = (
+    pytest.param(each, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])
+    for each in accumulating.LONG_SCENES
+)
 
 
 @pytest.mark.parametrize("scene", [*SCENES, *LONG], ids=lambda scene: scene.__name__)
