@@ -124,6 +124,26 @@ def test_heartbeats_leave_it_the_time_to_refuse(
         assert events_of(caplog).count("coordinator_available") == 1
 
 
+def test_one_that_refuses_is_not_out_of_reach(caplog: pytest.LogCaptureFixture) -> None:
+    """B422: it does not answer at times, and says in between that it cannot write."""
+    caplog.set_level(logging.INFO)
+    world = World()
+    with world.consumer(enable_auto_commit=False) as consumer:
+        consumer.assign([TP])
+        consumer.commit_sync({TP: OffsetAndMetadata(1)})
+        for _ in range(4):
+            world.control.drop("OffsetCommit", times=1)
+            consumer.commit_async({TP: OffsetAndMetadata(2)})
+            world.clock.sleep(31.0)
+            world.control.fail("OffsetCommit", 15)
+            consumer.commit_async({TP: OffsetAndMetadata(2)})
+            world.clock.sleep(1.0)
+    told = events_of(caplog)
+    assert told.count("connection_lost") == 4
+    assert told.count("coordinator_unavailable") == 2
+    assert "coordinator_unreachable" not in told
+
+
 def events_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The names of what was logged, in order."""
     return [vars(each)["event"] for each in caplog.records]

@@ -286,6 +286,9 @@ class CoordinatorManager:
                 self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
             if isinstance(why, CoordinatorNotAvailableException):
                 self._cannot_write = True
+                if self._trouble is not None:
+                    # It has answered: whatever silence comes next begins now.
+                    self._trouble = now, now
                 self._client.trace.emit(
                     COORDINATOR_UNAVAILABLE, node=node, group=self._group_id, error=why
                 )
