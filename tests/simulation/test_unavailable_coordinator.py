@@ -6,6 +6,7 @@ import pytest
 
 from prokurist import OffsetAndMetadata, TopicPartition
 from prokurist.errors import TimeoutException
+from prokurist.testing.cluster.apis import ApiName
 from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
@@ -142,6 +143,29 @@ def test_one_that_refuses_is_not_out_of_reach(caplog: pytest.LogCaptureFixture) 
     assert told.count("connection_lost") == 4
     assert told.count("coordinator_unavailable") == 2
     assert "coordinator_unreachable" not in told
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_heartbeats_that_are_taken_again_end_what_heartbeats_alone_have_met(
+    caplog: pytest.LogCaptureFixture, protocol: str
+) -> None:
+    """B422: an idle member commits nothing, and two short refusals are no long one."""
+    caplog.set_level(logging.INFO)
+    beat: ApiName = "Heartbeat" if protocol == "classic" else "ConsumerGroupHeartbeat"
+    world = World()
+    with world.consumer(group_protocol=protocol) as consumer:
+        consumer.subscribe("orders")
+        consumer.wait_until_ready(10.0)
+        for _ in range(2):
+            world.control.fail(beat, 15)
+            world.clock.sleep(40.0)
+        assert "coordinator_unavailable" not in events_of(caplog)
+        refused = world.control.fail(beat, 15, times=None)
+        world.clock.sleep(15.0)
+        assert events_of(caplog).count("coordinator_unavailable") == 1
+        refused.undo()
+        world.clock.sleep(15.0)
+        assert events_of(caplog).count("coordinator_available") == 1
 
 
 def events_of(caplog: pytest.LogCaptureFixture) -> list[str]:
