@@ -12,7 +12,7 @@ class CoordinatorLoadInProgressException(RetriableException):
 
 
 class CoordinatorNotAvailableException(RetriableException):
-    """No broker coordinates the group just now."""
+    """No broker coordinates the group just now, or the one that does cannot write its log."""
 
     error_code: int | None = 15
 

@@ -120,6 +120,28 @@ def test_a_new_epoch_after_a_failure_is_no_warning(caplog: pytest.LogCaptureFixt
     assert (told.levelno, vars(told)["event"]) == (logging.DEBUG, "sequence_restarted")
 
 
+def test_a_leader_that_lost_records_while_others_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B423: the new epoch is for what failed, and its offset tells what is gone."""
+    world = World()
+    producer, _ = made(world, delivery_timeout_ms=2000, request_timeout_ms=1000, batch_size=1)
+    with producer:
+        for number in range(5):
+            producer.send("orders", b"%d" % number, partition=0).result(5.0)
+        with world.control.kill(1):
+            assert isinstance(producer.send("orders", b"-", partition=0).exception(), Exception)
+            world.control.truncate(TP, 3)
+        fault = world.control.delay("Produce", 5.0)
+        late = producer.send("orders", b"late", partition=0)
+        assert isinstance(late.exception(), errors.TimeoutException)
+        fault.undo()
+        for number in range(2):
+            producer.send("orders", b"%d" % number, partition=0).result(20.0)
+    events = [vars(each)["event"] for each in caplog.records]
+    assert events.count("producer_epoch_bumped") == 1
+
+
 def test_a_new_epoch_after_each_refused_batch_is_no_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -108,7 +108,9 @@ class CoordinatorManager:
         self._last_error: KafkaException | None = None
         # Since when it has not answered, and when that was seen last; None while it does.
         self._trouble: tuple[float, float] | None = None
-        self._cannot_write = False
+        # Whether it has refused something since it took something of that kind: what is
+        # written, or a heartbeat alone.
+        self._refuses_writes = self._refuses_beats = False
         # What was told last: who it is, if it was found; and who was lost, and when.
         self._told: Node | None = None
         self._told_lost: tuple[Node | None, float] = (None, -math.inf)
@@ -268,13 +270,21 @@ class CoordinatorManager:
             raise error
         return error
 
-    def forget(self, node: Node, why: KafkaException, since: float | None = None) -> None:
+    def forget(
+        self,
+        node: Node,
+        why: KafkaException,
+        since: float | None = None,
+        *,
+        beat: bool = False,
+    ) -> None:
         """Forget a coordinator that is none any more, unless there is another by now.
 
         Args:
             node: Which.
             why: Why.
             since: Since when it has not answered; None for this moment.
+            beat: Whether it was a heartbeat of a member that it refused.
         """
         if self._node == node:
             self._node = None
@@ -285,22 +295,29 @@ class CoordinatorManager:
                 self._told, self._told_lost = None, (node, now)
                 self._client.trace.emit(COORDINATOR_LOST, node=node, error=why)
             if isinstance(why, CoordinatorNotAvailableException):
-                self._cannot_write = True
+                self._refuses_beats |= beat
+                self._refuses_writes |= not beat
+                if self._trouble is not None:
+                    # It has answered: whatever silence comes next begins now.
+                    self._trouble = now, now
                 self._client.trace.emit(
                     COORDINATOR_UNAVAILABLE, node=node, group=self._group_id, error=why
                 )
             else:
                 self._tell_trouble(why, now if since is None else since)
 
-    def served(self, node: Node, *, wrote: bool = False) -> None:
+    def served(self, node: Node, *, wrote: bool = False, beat: bool = False) -> None:
         """Note that the coordinator has answered: it is in reach.
 
         Args:
             node: Which.
             wrote: Whether it has written something for the group, which heartbeats do not want.
+            beat: Whether it was a member's heartbeat. Where nothing else was refused, that it
+                takes them again is the end of it: an idle member writes nothing.
         """
-        if wrote and self._cannot_write:
-            self._cannot_write = False
+        refuses = self._refuses_writes or self._refuses_beats
+        if refuses and (wrote or (beat and not self._refuses_writes)):
+            self._refuses_writes = self._refuses_beats = False
             self._client.trace.emit(COORDINATOR_AVAILABLE, node=node, group=self._group_id)
         if self._trouble is not None:
             self._trouble = None

@@ -199,13 +199,13 @@ class ClassicExchange:
         return self._judged(node, table, answer.response)
 
     def _judged(self, node: Node, table: ErrorTable, response: Any) -> GroupReply[Any]:
-        action = table.of(response.error)
+        action, beat = table.of(response.error), table is HEARTBEAT
         if action is Action.DONE:
-            self._context.coordinator.served(node, wrote=table is SYNC_GROUP)
+            self._context.coordinator.served(node, wrote=table is SYNC_GROUP, beat=beat)
             return GroupReply(action, response, None)
         error = table.error(response.error)
         if action is Action.REDISCOVER:
-            self._context.coordinator.forget(node, error)
+            self._context.coordinator.forget(node, error, beat=beat)
         else:
             self._context.coordinator.served(node)
         if action is Action.FATAL:

@@ -4,10 +4,12 @@ Thread: the network thread alone. They go on from the answer to JoinGroup until 
 one is asked for: while that is parked the coordinator does not count the time.
 
 An answer that has not come when the session would be over makes the connection suspect,
-so that the coordinator is looked up again (B124); until then it may take its time.
+so that the coordinator is looked up again (B124); until then it may take its time. A
+coordinator that cannot write its log answers late, and that it cannot: that is no silence.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from prokurist.errors import AuthenticationException, KafkaException
 from prokurist.events.call import Call
@@ -22,6 +24,10 @@ from prokurist.network_thread.operations.operation import Operation, Withdrawn
 
 AGAIN = frozenset({Action.RETRY, Action.REDISCOVER, Action.REFRESH})
 """Verdicts that say nothing of the member: it only has to be heard."""
+
+LATE_REFUSALS: Final = 12.0
+"""Seconds in which a coordinator that cannot write has refused a commit, and a heartbeat behind
+it on the connection: each waits there for `offsets.commit.timeout.ms`, 5 s."""
 
 
 class ClassicHeartbeats:
@@ -63,6 +69,8 @@ class ClassicHeartbeats:
         self._run = 0
         self._who = MemberGeneration()
         self.answered_at: float = context.timer.now
+        # The same, be it with a refusal that says nothing of the member.
+        self._heard_at: float = self.answered_at
 
     def start(self, who: MemberGeneration) -> None:
         """Start, or go on with another generation: the coordinator has just answered."""
@@ -86,11 +94,8 @@ class ClassicHeartbeats:
             began = self._timer.now
             # A call of its own for each: it has no end, and its ledger would grow.
             call = Call("heartbeat", began, NEVER)
-            left = self.answered_at + self._session - began
             try:
-                said = await self._exchange.beat(
-                    call, self._who, min(self._request_timeout, max(left, self._interval))
-                )
+                said = await self._exchange.beat(call, self._who, self._patience(began))
             except AuthenticationException as error:
                 # The broker has refused the connection, not the member: whether that is
                 # still counted is the coordinator's to say, once it can be asked again.
@@ -99,6 +104,8 @@ class ClassicHeartbeats:
                 pause = self._backoff.pause(failures)
                 continue
             if said.action in AGAIN:
+                if said.response is not None:
+                    self._heard_at = self._timer.now
                 failures += 1
                 pause = self._backoff.pause(failures)
                 continue
@@ -107,6 +114,15 @@ class ClassicHeartbeats:
             pause = max(0.0, began + self._interval - self._timer.now)
             if said.error is not None:
                 self._told(said.action, said.error)
+
+    def _patience(self, now: float) -> float:
+        """How long the answer to a heartbeat may take."""
+        left = max(self.answered_at, self._heard_at) + self._session - now
+        least = self._interval
+        if left <= 0 or self._heard_at > self.answered_at:
+            # On connections that are closed early, one after the other, nothing is answered.
+            least = max(least, min(self._session, LATE_REFUSALS))
+        return min(self._request_timeout, max(left, least))
 
     def _ended(self, _nothing: None, error: KafkaException | None) -> None:
         if error is not None and not isinstance(error, Withdrawn):

@@ -301,15 +301,15 @@ class ConsumerMember:
         """Apply the answer to a heartbeat."""
         response, context = answer.response, self._context
         action = CONSUMER_GROUP_HEARTBEAT.of(response.error)
+        joins = self.state is MemberState.JOINING
         if action is Action.DONE:
-            joins = self.state is MemberState.JOINING
-            context.coordinator.served(answer.node, wrote=joins)
+            context.coordinator.served(answer.node, wrote=joins, beat=not joins)
             self._accepted(response)
             return action
         self._terms.forget()
         error = self._refusals.explained(response.error, response.message)
         if action is Action.REDISCOVER:
-            context.coordinator.forget(answer.node, error)
+            context.coordinator.forget(answer.node, error, beat=not joins)
             return action
         context.coordinator.served(answer.node)
         if action is Action.SURFACE:

@@ -177,13 +177,17 @@ class CommitManager:
         made_by: Identity,
         sent_as: Identity,
     ) -> Promise[Answer[OffsetCommitAnswer]]:
-        """Send a commit; what a late answer says of the membership is heeded as well."""
+        """Send a commit; a late answer is heeded as well.
+
+        One that cannot write says so after 5 s, and no caller may ever wait as long.
+        """
 
         def late(answer: OffsetCommitAnswer) -> None:
             # A broker that was the coordinator may have lost the member with the group.
             if self._coordinator.is_at(node):
-                codes = [code for _, code in answer.errors]
-                self._commit_identities.heed(made_by, sent_as, codes)
+                failed = refused(answer, dict(request.offsets))
+                self._commit_identities.heed(made_by, sent_as, failed.values())
+                self._told_by(node, failed)
 
         return self._client.send(
             node, request, call=call, lane=Lane.COORDINATOR, effect=True, late=late
@@ -242,7 +246,6 @@ class CommitManager:
         identity: Identity,
         topics: Mapping[str, UUID],
     ) -> None:
-        """See `commit_once`."""
         self._lookups.part()
         node = await self._coordinator.known(call)
         sent_as = self._commit_identities.of(identity, offsets)
@@ -257,18 +260,27 @@ class CommitManager:
             raise
         failed = refused(answer.response, offsets)
         self.counters.knows({tp: offsets[tp] for tp in offsets if tp not in failed})
-        if not failed:
-            self._coordinator.served(node, wrote=True)
-            return
         self._commit_identities.heed(identity, sent_as, failed.values())
-        action, refusal = self._worst(OFFSET_COMMIT, failed)
-        if action is Action.REDISCOVER:
-            self._coordinator.forget(node, refusal)
-        else:
-            self._coordinator.served(node)
+        action, refusal = self._told_by(node, failed)
+        if refusal is None:
+            return
         if action is Action.RENEW:
             raise self._commit_identities.refusal(identity, offsets, refusal)
         raise refusal
+
+    def _told_by(
+        self, node: Node, failed: Mapping[TopicPartition, int]
+    ) -> tuple[Action, KafkaException | None]:
+        """Note what the answer to a commit says of the coordinator."""
+        if not failed:
+            self._coordinator.served(node, wrote=True)
+            return Action.DONE, None
+        action, error = self._worst(OFFSET_COMMIT, failed)
+        if action is Action.REDISCOVER:
+            self._coordinator.forget(node, error)
+        else:
+            self._coordinator.served(node)
+        return action, error
 
     async def committed(
         self,

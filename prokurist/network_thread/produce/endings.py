@@ -145,12 +145,15 @@ class Endings:
     def tell_new_epoch(self, sending: PartitionSending) -> None:
         """The numbers of a partition begin again."""
         self.counters.epochs += 1
-        tp = sending.queue.tp
         if sending.lost:
-            self._trace.emit(PRODUCER_EPOCH_BUMPED, partition=tp)
+            self.tell_lost(sending)
         else:
             reason = "its leader lacks what has failed or was deleted, or may lack it"
-            self._trace.emit(SEQUENCE_RESTARTED, partition=tp, reason=reason)
+            self._trace.emit(SEQUENCE_RESTARTED, partition=sending.queue.tp, reason=reason)
+
+    def tell_lost(self, sending: PartitionSending) -> None:
+        """The leader of a partition lacks what was acknowledged."""
+        self._trace.emit(PRODUCER_EPOCH_BUMPED, partition=sending.queue.tp)
 
     def __repr__(self) -> str:
         return f"Endings({self.counters})"

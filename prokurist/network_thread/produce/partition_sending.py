@@ -70,6 +70,8 @@ class PartitionSending:
         self.acknowledged_offset: int = -1
         self._acknowledged: tuple[ProducerId, int] | None = None
         self._acknowledged_at = 0.0
+        # Whether the leader may lack what it acknowledged under an earlier id or epoch.
+        self._is_unsure = False
         self._unresolved: tuple[ProducerId, int] | None = None
         # In the order in which batches were first sent: (n,); (n, 0) and (n, 1) for its parts.
         self._orders: dict[Batch, tuple[int, ...]] = {}
@@ -173,19 +175,29 @@ class PartitionSending:
         """Number from 0, under another id or epoch: nothing of the partition is on the wire."""
         self.producer = producer
         self.next_sequence = 0
+        self._is_unsure = not self.lost
         self.needs_epoch = self.lost = False
         self._unresolved = self._acknowledged = None
         for each in self.retries:
             if each.refused:
                 each.numbers, each.refused = None, False
 
-    def acknowledge(self, batch: Batch, base_offset: int | None, now: float) -> None:
-        """The leader has a batch."""
+    def acknowledge(self, batch: Batch, base_offset: int | None, now: float) -> bool:
+        """The leader has a batch.
+
+        Returns:
+            Whether it has told by that that it lacks what it had acknowledged: the first batch
+            under a new epoch is refused for no gap, and stands at an offset that was taken.
+        """
+        lacks = False
         if base_offset is not None:
+            lacks = self._is_unsure and 0 <= base_offset <= self.acknowledged_offset
+            self._is_unsure = False
             self.acknowledged_offset = base_offset + batch.count - 1
         if batch.numbers is not None:
             self._acknowledged = place_of(batch, batch.numbers)
             self._acknowledged_at = now
+        return lacks
 
     def unresolve(self, batch: Batch) -> None:
         """A numbered batch has failed: whether there is a gap has to be found out."""

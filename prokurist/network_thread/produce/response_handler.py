@@ -168,7 +168,8 @@ class ProduceResponseHandler:
         self, partition: PartitionSending, batch: Batch, row: ProducedPartition | None
     ) -> None:
         offset = None if row is None else row.base_offset
-        partition.acknowledge(batch, offset, self._timer.now)
+        if partition.acknowledge(batch, offset, self._timer.now):
+            self._endings.tell_lost(partition)
         time = None if row is None else row.append_time
         self._endings.deliver(
             batch, partition, -1 if offset is None else offset, -1 if time is None else time
