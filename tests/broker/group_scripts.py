@@ -44,6 +44,7 @@ def two_generations(scene: Scene) -> None:
     scene.join("b", protocols=[{"name": "three", "metadata": b""}])
     scene.send_join("b", version=3)
     scene.facts.append(scene.talker.parked("b"))
+    scene.taken_up(2)
     scene.beat(one, 1)
     scene.sync("a", one, 1)
     scene.commit(one, 1)

@@ -79,6 +79,8 @@ class Talker:
         self.send(who, api, version, **values)
         return self.read(who)
 
+    quietly = ask
+
     def _bytes(self, who: str, count: int) -> bytes:
         self._sockets[who].settimeout(PATIENCE)
         out = b""

@@ -246,9 +246,14 @@ def test_a_consumer_that_is_forgotten_ends_its_thread(
     prokurist_kafka: RealKafka, tp: TopicPartition
 ) -> None:
     """CONTRACT, rule 11: collection gives a ResourceWarning, and closes what was open."""
+    before = threading.enumerate()  # Of clients that others have open, or are closing.
     consumer = KafkaConsumer(bootstrap_servers=prokurist_kafka.bootstrap, group_id=tp.topic)
     consumer.committed(tp, timeout=20)
-    (thread,) = (each for each in threading.enumerate() if each.name.endswith("-network"))
+    (thread,) = (
+        each
+        for each in threading.enumerate()
+        if each.name.endswith("-network") and each not in before
+    )
     holder = [consumer]
     del consumer
     with pytest.warns(ResourceWarning, match="never closed"):

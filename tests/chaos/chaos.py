@@ -188,8 +188,9 @@ def run(
             writer.rest(REST)
             since = time.monotonic()
             time.sleep(REST)
-            rest.clear()
+            # Before a member may be troubled again.
             rests.append((since, time.monotonic()))
+            rest.clear()
 
         faults = trouble_the_cluster(kafka, topic, outcome, began + seconds, say, rested)
         stop_striking()

@@ -35,7 +35,7 @@ from tests.chaos.process_group import ProcessGroup
 from tests.chaos.verdict import Verdict
 from tests.chaos.writing import STYLES, WriterDuty
 from tests.soak.lateness import Lateness
-from tests.soak.schedule import NODES, WEIGHTS, Trouble, troubles
+from tests.soak.schedule import FEWEST, NODES, WEIGHTS, Trouble, troubles
 from tests.soak.soak import befall
 
 PARTITIONS: Final = 6
@@ -197,7 +197,7 @@ class Troubles:
         began = time.monotonic()
         for trouble in writer_troubles(self._outcome.seed, pace):
             time.sleep(max(0.0, min(until - time.monotonic(), trouble.calm)))
-            if time.monotonic() >= until:
+            if time.monotonic() >= until and self._outcome.troubles.total() >= FEWEST:
                 break
             self._say(f"{time.monotonic() - began:7.1f} s  {trouble}")
             self._outcome.troubles[trouble.kind] += 1

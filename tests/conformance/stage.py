@@ -6,10 +6,11 @@ version that both sides speak, less the vintage that is being played, so that al
 have their turn.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.batches import Record, make_batch
@@ -24,6 +25,20 @@ POOL: Final = 40
 AT_ONCE: Final = timedelta(0)
 UNANSWERED: Final = 0.03
 """Seconds to wait for an answer that the other side did not give."""
+READ_WITHIN: Final = 10.0
+"""Seconds within which a request that is not answered has its effect, on a busy machine."""
+
+
+class Arrivals(NamedTuple):
+    """What had come of open requests at one place of a scenario.
+
+    Attributes:
+        group: The state of the group, and how many members it had.
+        who: Whose had been answered.
+    """
+
+    group: tuple[str, int]
+    who: list[str]
 
 
 class Stage:
@@ -39,10 +54,10 @@ class Stage:
         name: A word that no other playing has, for groups and patterns.
     """
 
-    def __init__(self, side: Side, play: "Play", arrivals: list[list[str]] | None) -> None:
+    def __init__(self, side: Side, play: "Play", arrivals: list[Arrivals] | None) -> None:
         self.side = side
         self.steps: list[Step] = []
-        self.arrivals: list[list[str]] = []
+        self.arrivals: list[Arrivals] = []
         self.name: str = play.name
         self._play = play
         self._guide = arrivals
@@ -112,17 +127,24 @@ class Stage:
     def settle(self, group: str) -> dict[str, Any]:
         """Read what has been answered of the requests that are open.
 
-        The second side waits for what the first one answered, and a moment for the rest.
+        The second side waits until its group is as that of the first one, then for what that
+        answered, and a moment for the rest: on another connection a request may be read before
+        one that was sent earlier.
         """
-        self.quietly("me", "DescribeGroups", 5, groups=[group])
         wanted = None if self._guide is None else self._guide[len(self.arrivals)]
+        until = time.monotonic() + READ_WITHIN
+        # The model has one thread: it accepts a connection in one turn and reads in the next,
+        # so that what was sent before the first of these has had its effect by the last.
+        _, _, seen = (self._described(group) for _ in range(3))
+        while wanted is not None and seen != wanted.group and time.monotonic() < until:
+            seen = self._described(group)
         came = [
             who
             for who in sorted(self._open)
-            if (wanted is not None and who in wanted)
+            if (wanted is not None and who in wanted.who)
             or not self._talker(who).parked(who, UNANSWERED)
         ]
-        self.arrivals.append(came)
+        self.arrivals.append(Arrivals(seen, came))
         self._record("answered", 0, "", {}, came)
         return {who: self.read(who) for who in came}
 
@@ -189,6 +211,11 @@ class Stage:
         )
 
     # --- inside -------------------------------------------------------------------
+
+    def _described(self, group: str) -> tuple[str, int]:
+        """The state of a classic group, and how many members it has."""
+        told = self.quietly("me", "DescribeGroups", 5, groups=[group]).groups[0]
+        return told.group_state, len(told.members)
 
     def _known(self, name: str, topic_id: Any) -> Topic:
         self._normal.know_topic(topic_id, name)
@@ -264,7 +291,7 @@ class Pair:
         self._plays += 1
         word = f"{scenario.__name__.replace('_', '-')}-{self._plays}"
         play = Play(word, vintage, self.versions, self, [])
-        arrivals: list[list[str]] | None = None
+        arrivals: list[Arrivals] | None = None
         accounts: list[list[Step]] = []
         for side in (self.model, self.real):
             stage = Stage(side, play, arrivals)

@@ -20,9 +20,19 @@ def broker() -> Iterator[EmbeddedBroker]:
         yield started
 
 
-def threads() -> list[threading.Thread]:
-    """The network threads of producers."""
-    return [each for each in threading.enumerate() if each.name.endswith("-network")]
+@pytest.fixture
+def before() -> frozenset[threading.Thread]:
+    """What there was before the test: of clients that others have open, or are closing."""
+    return frozenset(threading.enumerate())
+
+
+def threads(before: frozenset[threading.Thread]) -> list[threading.Thread]:
+    """The network threads of this test's producers."""
+    return [
+        each
+        for each in threading.enumerate()
+        if each.name.endswith("-network") and each not in before
+    ]
 
 
 def forget(holder: list[Any]) -> None:
@@ -35,7 +45,7 @@ def forget(holder: list[Any]) -> None:
     "keys", [{}, {"value_serializer": bytes}], ids=["native", "serialized"]
 )
 def test_a_producer_that_is_forgotten_ends_its_thread(
-    broker: EmbeddedBroker, keys: dict[str, object]
+    broker: EmbeddedBroker, before: frozenset[threading.Thread], keys: dict[str, object]
 ) -> None:
     """CONTRACT, rule 11, B351: a ResourceWarning; what was sent is delivered, all is closed."""
     holder = [
@@ -44,7 +54,7 @@ def test_a_producer_that_is_forgotten_ends_its_thread(
     delivery = holder[0].send("t", b"v")
     holder[0].flush(20.0)
     last = holder[0].send("t", b"lingers")
-    (thread,) = threads()
+    (thread,) = threads(before)
     with pytest.warns(ResourceWarning, match="never closed"):
         forget(holder)
     thread.join(20.0)
@@ -52,7 +62,9 @@ def test_a_producer_that_is_forgotten_ends_its_thread(
     assert (delivery.offset, last.offset) == (0, 1)
 
 
-def test_its_send_alone_keeps_it(broker: EmbeddedBroker) -> None:
+def test_its_send_alone_keeps_it(
+    broker: EmbeddedBroker, before: frozenset[threading.Thread]
+) -> None:
     """As any bound method keeps its object."""
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap)
     holder, seen = [producer.send], weakref.ref(producer)
@@ -63,5 +75,5 @@ def test_its_send_alone_keeps_it(broker: EmbeddedBroker) -> None:
     with pytest.warns(ResourceWarning, match="never closed"):
         forget(holder)
     assert seen() is None
-    for thread in threads():
+    for thread in threads(before):
         thread.join(20.0)

@@ -252,6 +252,8 @@ class Run:
                     self.judge_read(time.monotonic())
             self.write("rare", "growing", "again", "idle")
             self.await_reference()
+            # Who still reads, later than the reference, has something to do.
+            self.await_ours(self.bound + FINDS_WITHIN)
             self.judge_idle()
             self.write("rare")
             self.await_reference()

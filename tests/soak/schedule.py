@@ -24,6 +24,8 @@ WEIGHTS: Final = {
     "freeze all": 1,
 }
 """How often each trouble comes, beside the others."""
+FEWEST: Final = 5
+"""Troubles of a run at the least, however long a busy machine takes for each."""
 
 
 @dataclass(frozen=True)

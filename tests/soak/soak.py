@@ -24,7 +24,7 @@ from prokurist.testing.kafka import AdminFailed, RealKafka
 from tests.oracles.faults import Fault
 from tests.soak.moving import move_leaders
 from tests.soak.oracles import Oracles, Told
-from tests.soak.schedule import NODES, Trouble, troubles
+from tests.soak.schedule import FEWEST, NODES, Trouble, troubles
 from tests.soak.writing import Writer
 
 ROOT: Final = Path(__file__).parents[2]
@@ -225,7 +225,7 @@ def run(
             return True
 
         for nth, trouble in zip(count(), troubles(seed), strict=False):
-            if time.monotonic() - began > seconds:
+            if time.monotonic() - began > seconds and nth >= FEWEST:
                 break
             if not watched(time.monotonic() + trouble.calm, "calm"):
                 break

@@ -27,6 +27,7 @@ def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None
 
 WORKERS = """
 import re, sys, urllib.request
+import psutil
 page = open(sys.argv[1], encoding="utf-8").read()
 block = re.search(r"# gunicorn.conf.py\\n(.*?)```", page, re.DOTALL).group(1)
 names = {}
@@ -36,14 +37,13 @@ free = socket.socket(); free.bind(("", 0)); first = free.getsockname()[1]; free.
 names["PORTS"] = range(first, min(first + 50, 65536))
 names["post_fork"](None, None)
 names["post_fork"](None, None)
-ports = []
-for port in names["PORTS"]:
-    try:
-        text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
-    except OSError:
-        continue
-    if b"prokurist_consumer_records_total" in text:
-        ports.append(port)
+# This process's own: others may listen in the same range.
+there = psutil.Process().net_connections()
+ports = {each.laddr.port for each in there if each.status == psutil.CONN_LISTEN}
+assert ports <= set(names["PORTS"]), ports
+for port in ports:
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
+    assert b"prokurist_consumer_records_total" in text
 print(len(ports))
 """
 

@@ -78,7 +78,6 @@ def test_it_writes_by_itself_until_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a thread, of which nothing is left."""
-    monkeypatch.setattr("prokurist.metrics.workers.EVERY", 0.01)
     written = threading.Semaphore(0)
 
     def samples() -> Samples:
@@ -86,8 +85,11 @@ def test_it_writes_by_itself_until_it_is_closed(
         return SAMPLES
 
     files = WorkerFiles(tmp_path, samples)
-    files._start()
-    assert all(written.acquire(timeout=10) for _ in range(3))
+    with monkeypatch.context() as patched:
+        patched.setattr("prokurist.metrics.workers.EVERY", 0.01)
+        files._start()
+        assert all(written.acquire(timeout=10) for _ in range(3))
+    # For as long as usual between two, its end is waited for.
     files.close()
     assert not [each for each in threading.enumerate() if each.name == "prokurist-metrics"]
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """The Docker rung without an engine: what it would ask of one, and in which order."""
 
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -257,6 +258,22 @@ def test_an_engine_whose_ports_cannot_be_seen_is_no_rung(engine: _Engine) -> Non
         launched()
 
 
+class _FromConnection:
+    """A clock that stands still until a listener has a connection, however late that comes."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._began: float | None = None
+
+    def now(self) -> float:
+        if self._began is None and select.select([self._listener], [], [], 0)[0]:
+            self._began = CLOCK.now()
+        return 0.0 if self._began is None else CLOCK.now() - self._began
+
+    def sleep(self, seconds: float) -> None:
+        CLOCK.sleep(seconds)
+
+
 class _Target:
     """What a wait strategy waits for: a container with a port."""
 
@@ -291,7 +308,7 @@ def broker() -> Iterator[socket.socket]:
 def test_ready_is_who_answers_api_versions(broker: socket.socket) -> None:
     """An open port is not enough; an answer is."""
     target = _Target(broker.getsockname()[1])
-    strategy = AnswersApiVersions(CLOCK, soon(0.3))
+    strategy = AnswersApiVersions(_FromConnection(broker), Deadline.after(0.0, 0.3))
     with pytest.raises(TimeoutError, match="did not answer ApiVersionsRequest"):
         strategy.wait_until_ready(target)
 

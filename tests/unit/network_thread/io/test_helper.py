@@ -149,10 +149,10 @@ def endpoint() -> Iterator[str]:
     server.server_close()
 
 
-def asking(url: str) -> ClientCredentials:
+def asking(url: str, read: float = 10.0) -> ClientCredentials:
     """A client that asks, without a back-off."""
     return ClientCredentials(
-        TokenEndpoint(url, connect=2.0, read=0.5),
+        TokenEndpoint(url, connect=10.0, read=read),
         client_id="me",
         secret=lambda: Secret("hunter2"),
         scope="kafka",
@@ -214,4 +214,4 @@ def test_an_endpoint_that_hangs() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(NetworkException, match="timed out"):
-            asking(f"http://127.0.0.1:{port}/").fetch()
+            asking(f"http://127.0.0.1:{port}/", read=0.5).fetch()

@@ -6,6 +6,7 @@ Each has a certificate that is trusted: what others do ends in the handshake.
 import _ssl
 import ctypes
 import os
+import select
 import ssl
 import sys
 import threading
@@ -358,6 +359,8 @@ def test_a_long_answer_lets_others_have_their_turn(
     for nth, at in enumerate(range(0, len(ciphertext), portion)):
         long.socket.sendall(ciphertext[at : at + portion])
         short.say(b"%08d" % nth)
+        # Even on loopback that may be a little later.
+        assert select.select([driver.network._connections[2].socket], [], [], 10.0)[0]
         began = monotonic() - starved(me)
         for _ in range(2):
             if len(driver.frames(2)) < nth + 2:

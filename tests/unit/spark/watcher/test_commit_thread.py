@@ -88,6 +88,8 @@ def test_there_is_a_thread_for_as_long_as_there_are_queries(
         committer.queue.progressed(batch(0, at(5), query))
         committer.queue.ended(query)
         until(lambda: not committer.is_alive)
+        # It is on its way out, and not yet out of the list of threads.
+        thread.join(20)
     assert client.has == {A0: 5}
     assert repr(committer) == "Committer(EventQueue(0 runs, 0 queued), idle)"
 

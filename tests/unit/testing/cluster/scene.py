@@ -32,6 +32,9 @@ class Talking(Protocol):
     def ask(self, who: str, api: ApiName, version: int, **values: Any) -> Any:
         """Send a request and read its answer."""
 
+    def quietly(self, who: str, api: ApiName, version: int, **values: Any) -> Any:
+        """The same, where it is no part of what is compared."""
+
 
 class Voices:
     """Connections to a model in virtual time.
@@ -64,6 +67,8 @@ class Voices:
         """Send a request and read its answer."""
         self.send(who, api, version, **values)
         return self.read(who)
+
+    quietly = ask
 
     def pass_by(self, seconds: float) -> None:
         """Let time pass."""
@@ -175,6 +180,13 @@ class Scene:
         body = self.talker.ask("me", "LeaveGroup", version, **values)
         codes = [int(each.error_code) for each in getattr(body, "members", ())]
         self.facts.append((int(body.error_code), codes))
+
+    def taken_up(self, members: int) -> None:
+        """Wait until the group has so many: a join that is not answered may not be read yet."""
+        told: tuple[Any, ...] = ()
+        while len(told) != members:
+            body = self.talker.quietly("me", "DescribeGroups", 5, groups=[self.group])
+            told = body.groups[0].members
 
     def state(self) -> None:
         """What DescribeGroups calls the group's state."""
