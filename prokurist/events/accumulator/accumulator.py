@@ -243,8 +243,14 @@ class RecordAccumulator:
             self.appender.refusal = self.refuse
         self.memory.close()
 
-    def snapshot(self) -> list[Batch]:
-        """What has not ended at this moment."""
+    def snapshot(self, *, alone: bool = False) -> list[Batch]:
+        """What has not ended at this moment.
+
+        Args:
+            alone: No other thread is there, and the lock may be held for good: in a fork.
+        """
+        if alone:
+            return [*self.incomplete, *self._parts]
         with self.appender.lock:
             return [*self.incomplete, *self._parts]
 
