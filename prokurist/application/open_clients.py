@@ -2,9 +2,10 @@
 
 Thread: any; `_lock` is held for a few assignments.
 Invariants: a client is held weakly, so one that was not closed is gone when it is
-collected; no two that are open have one name.
+collected; no two that are open have one name; a child of a fork begins with none.
 """
 
+import os
 import threading
 from typing import Final, Generic, Protocol, TypeVar
 from weakref import ref
@@ -26,6 +27,12 @@ class OpenClients(Generic[Client]):
     """The open clients, by name."""
 
     def __init__(self) -> None:
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """Hold none: in a fork's child the parent's are copies, whose locks may be held."""
         self._lock = threading.RLock()
         self._clients: dict[str, ref[Client]] = {}
 

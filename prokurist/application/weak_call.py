@@ -37,8 +37,9 @@ class WeakCall(Generic[P, T]):
         method = self._method()
         if method is None:
             raise IllegalStateException(
-                "the client was never closed, and is gone since nothing refers to it: keep it, "
-                "and close it"
+                "this producer was never closed, and was collected since nothing refers to it: "
+                "keep it, and close it. What was sent is still delivered, or fails by "
+                "delivery.timeout.ms, but nothing can be waited for any more"
             )
         found: T = method(*args, **keywords)
         return found

@@ -74,6 +74,8 @@ def _address(entry: object, place: int) -> Address:
         raise Rejected(
             f"entry {place}, {shown}, has a space inside; separate brokers with commas"
         )
+    if ";" in text:
+        raise Rejected(f"entry {place}, {shown}, has a semicolon; separate brokers with commas")
     if text.startswith("["):
         return _bracketed(text, shown, place)
     if text.count(":") > 1:

@@ -89,7 +89,8 @@ def subscription_in(
         if not isinstance(given.pattern, str):
             raise TypeError(f"topics are matched by a pattern of str, not of bytes: {given!r}")
         return given
-    several: object = (given,) if isinstance(given, str) else given
+    # Bytes are an iterable of numbers: topic_in is to name them as they were given.
+    several: object = (given,) if isinstance(given, str | bytes) else given
     if not isinstance(several, Iterable):
         raise TypeError(
             f"one subscribes to topics, to a re.Pattern or to a SubscriptionPattern, not to "

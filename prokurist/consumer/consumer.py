@@ -19,7 +19,7 @@ from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import CONSUMER_WORDS, no_attribute
-from prokurist.application.single_thread_guard import STEADY
+from prokurist.application.single_thread_guard import PROCESS, STEADY
 from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.consumer_machinery import Machinery, system_machinery
 from prokurist.config import ConsumerConfig
@@ -234,7 +234,13 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         The keys are those of the exposition that Prometheus scrapes, without `client_id`:
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
         their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
+
+        Raises:
+            ForkedClientError: It was built before a fork.
         """
+        if PROCESS.id != self._process:
+            # The locks that are read under may be held for good.
+            self._caller.check_usable("metrics")
         return counts_of(self._counted)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
@@ -383,6 +389,17 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._caller.closed = True
         machinery.thread.abandon()
         warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied; its thread and connections are of this process.
+
+        Raises:
+            TypeError: In any case.
+        """
+        raise TypeError(
+            "a KafkaConsumer cannot be pickled or copied, since its thread and connections "
+            "stay where it was built: build one in the process that uses it"
+        )
 
     def __repr__(self) -> str:
         machinery = self._built()

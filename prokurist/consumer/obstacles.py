@@ -185,7 +185,7 @@ class Obstacles:
     def _behind(self, survey: Survey) -> WhyEmpty:
         if survey.behind:
             return about(
-                EmptyCause.FETCHING, "there are records that have not arrived of", survey.behind
+                EmptyCause.FETCHING, "records that have not arrived yet are in", survey.behind
             )
         if survey.unanswered:
             return about(

@@ -93,8 +93,8 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         KafkaException: "Catch it where any error of this client is meant. Raised itself, by "
         "`poll` or `close`, it wraps what your code or the way to the end has raised: see its "
         "cause.",
-        ApiException: "Nothing that is asked should be answered so; the message has the "
-        "broker's own words.",
+        ApiException: "No request of this client calls for this answer: report it. The "
+        "message has the broker's own words.",
         RetriableException: "Nothing: a call tries again until its deadline, and then it is "
         "the `last_error` of the TimeoutException.",
         InvalidMetadataException: "Nothing: a call fetches metadata, and tries again until its "
@@ -135,7 +135,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "newer than this version.",
         OffsetOutOfRangeException: "`seek`, or set `auto.offset.reset`.",
         CorruptRecordException: "`seek` past it, which leaves out what is damaged; the "
-        "broker's disk wants a look.",
+        "broker's disk is to be checked.",
         UnknownTopicOrPartitionException: "See to the topic's name and to the right to "
         "describe it. A call tries again until its deadline.",
         UnknownTopicIdException: "The topic was deleted, and perhaps created again: its "
@@ -161,7 +161,7 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         ClusterAuthorizationException: "Have the right to write to the topic granted, for "
         "brokers before 2.8 IdempotentWrite on the cluster; or set `enable.idempotence` to "
         "false.",
-        TopicAuthorizationException: "Have the right on the topics granted that it names, and "
+        TopicAuthorizationException: "Have the right to the topics that it names granted, and "
         "go on polling.",
         GroupAuthorizationException: "Have the right to read in the group granted. "
         + _SUBSCRIBES_AGAIN,

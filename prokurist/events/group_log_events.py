@@ -28,7 +28,7 @@ COORDINATOR_LOST: Final = _group(
 COORDINATOR_CONFIRMED: Final = _group(
     "coordinator_confirmed",
     Level.DEBUG,
-    "{node} is the group's coordinator still",
+    "{node} is still the group's coordinator",
     "It had failed less than a minute after it had before, and brokers name it again.",
 )
 COORDINATOR_UNAVAILABLE: Final = _group(

@@ -35,7 +35,7 @@ PASSWORD_IN_PLAIN_TEXT: Final = _connection(
     "password_in_plain_text",
     Level.WARNING,
     "sasl.mechanism=PLAIN sends the password as it is, and security.protocol=SASL_PLAINTEXT "
-    "encrypts nothing: who is on the way can read it; use SASL_SSL, or SCRAM",
+    "encrypts nothing: anyone on the way can read it; use SASL_SSL, or SCRAM",
     "PLAIN is used without TLS.",
 )
 

@@ -155,8 +155,11 @@ class NetworkThread:
 
     @property
     def alive(self) -> bool:
-        """Whether the network thread runs."""
-        return self.life is Life.RUNNING
+        """Whether the network thread runs; it does not in the child of a fork."""
+        # Without an identity it is one of a simulation, which runs its turns.
+        return self.life is Life.RUNNING and (
+            self._thread.ident is None or self._thread.is_alive()
+        )
 
     # --- the loop ----------------------------------------------------------------------
 

@@ -56,22 +56,25 @@ def leaves(batch: Batch) -> list[Batch]:
 
 
 def out_of_time(
+    accumulator: RecordAccumulator,
     batches: Iterable[Batch],
     began: float,
     deadline: Deadline,
     now: float,
-    last_error: BaseException | None,
 ) -> TimeoutException:
     """What `flush` raises: what is left of what was sent, and what was tried.
 
     Args:
+        accumulator: What is not delivered yet.
         batches: Those that are not over.
         began: When it was called.
         deadline: Its deadline.
         now: The instant.
-        last_error: What connections meet, where brokers do not answer.
     """
     left = [leaf for batch in batches for leaf in leaves(batch)]
+    # What connections meet, where brokers do not answer; else what an attempt has met.
+    met = (accumulator.last_errors.get(leaf) for leaf in left)
+    last_error = accumulator.obstacle(began) or next(filter(None, met), None)
     partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
     # A request carries batches of many partitions, and is in the ledger of each.
     found = {(each.began, each.node): each for batch in left for each in batch.attempts}

@@ -318,6 +318,17 @@ class KafkaProducer(EndingCalls):
         with columns.rows_of(data) as chunks:
             return self._many.send(topic, chunks, partition, on_delivery)
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied; its thread and connections are of this process.
+
+        Raises:
+            TypeError: In any case.
+        """
+        raise TypeError(
+            "a KafkaProducer cannot be pickled or copied, since its thread and connections "
+            "stay where it was built: build one in the process that uses it"
+        )
+
     def __repr__(self) -> str:
         machinery = self._built()
         return f"KafkaProducer({machinery.client_id}, {machinery.thread.life.value})"
@@ -333,14 +344,15 @@ class KafkaProducer(EndingCalls):
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
         machinery = self._built()
         now, accumulator = self._clock.now(), machinery.accumulator
+        batches = accumulator.snapshot(alone=PROCESS.id != self._process)
         return ProducerHealth.of(
             machinery,
             now,
             buffer_total=accumulator.memory.total,
             buffer_free=accumulator.memory.free,
             waiting_threads=accumulator.memory.waiting,
-            undelivered_batches=len(accumulator.snapshot()),
-            oldest_batch_age=age(accumulator.oldest, now),
+            undelivered_batches=len(batches),
+            oldest_batch_age=age(min((each.created for each in batches), default=None), now),
         )
 
     def metrics(self) -> dict[str, float]:
@@ -349,7 +361,13 @@ class KafkaProducer(EndingCalls):
         The keys are those of the exposition that Prometheus scrapes, without `client_id`:
         `prokurist_producer_records_sent_total{topic="orders"}`. Histograms have their
         `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
+
+        Raises:
+            ForkedClientError: It was built before a fork.
         """
+        if PROCESS.id != self._process:
+            # The locks that are read under may be held for good.
+            self._check_usable("metrics")
         # Imported here, so that only this call loads the catalogue: the core only counts.
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 

@@ -64,16 +64,27 @@ class Serializers:
 def serialized(
     what: str, serialize: Serialize, topic: str, headers: Headers, given: Any
 ) -> Any:
-    """What a serializer makes of an object; null stays null."""
+    """What a serializer makes of an object; null stays null.
+
+    Raises:
+        SerializationException: The serializer has raised.
+        TypeError: It has returned something that is not bytes.
+    """
     if given is None:
         return None
     try:
-        return serialize(topic, headers, given)
+        made: object = serialize(topic, headers, given)
     except Exception as error:
         raise SerializationException(
             f"the {what} of a record for {topic} cannot be serialized "
             f"({type(error).__name__}: {error}); nothing was sent"
         ) from error
+    if made is not None and not isinstance(made, bytes | bytearray | memoryview):
+        raise TypeError(
+            f"{what}_serializer returned {type(made).__name__} for a record for {topic}, and "
+            f"has to return bytes or None: encode what it returns; nothing was sent"
+        )
+    return made
 
 
 def of_all(serializer: Any) -> "partial[bytes | None]":

@@ -66,7 +66,7 @@ class WaitingCalls:
         self._counters.calls.of("flush").seconds.observe(now - began)
         if left:
             self._counters.calls.of("flush").timed_out += 1
-            raise out_of_time(left, began, deadline, now, self._accumulator.obstacle(began))
+            raise out_of_time(self._accumulator, left, began, deadline, now)
 
     def purge(self, timeout: float | timedelta | None = None) -> int:
         """Fail all records that are not on the wire, for which nothing is waited.

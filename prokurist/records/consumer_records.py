@@ -6,7 +6,8 @@ It keeps alive what its records keep alive (see `ConsumerRecord.detach`).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from prokurist.records.columns import RecordColumns
 from prokurist.records.implementation import CODEC
@@ -15,6 +16,19 @@ from prokurist.records.why_empty import SKIPPED, WhyEmpty
 from prokurist.types import OffsetAndMetadata, TopicPartition, named
 
 __all__ = ["ConsumerRecord", "ConsumerRecords", "DeserializedRun", "Run"]
+
+PEERS_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("items", "values"), "partitions(), and records(partition) for each"),
+        "keys": "partitions()",
+        "error": "nothing: poll raises errors",
+        **dict.fromkeys(
+            ("headers", "key", "offset", "partition", "timestamp", "topic", "value"),
+            "for record in records: a poll returns many, and next(timeout) of a consumer one",
+        ),
+    }
+)
+"""What is asked of a poll's result in other clients, and what to write here."""
 
 if TYPE_CHECKING:
     from prokurist.records.record import ConsumerRecord
@@ -167,6 +181,14 @@ class ConsumerRecords:
 
     def _all_runs(self) -> Iterator[Run]:
         return chain.from_iterable(self._runs.values())
+
+    if not TYPE_CHECKING:  # To a type checker it would have every attribute.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            text = f"'ConsumerRecords' object has no attribute {name!r}"
+            if name in PEERS_WORDS:
+                text += f": write {PEERS_WORDS[name]}"
+            raise AttributeError(text, name=name, obj=self)
 
 
 def restored(

@@ -212,6 +212,14 @@ with KafkaConsumer(bootstrap_servers=sys.argv[1], group_id="fork") as consumer:
         try:
             consumer.committed(tp)
         except errors.ForkedClientError:
+            pass
+        else:
+            os._exit(8)
+        if consumer.health().alive:
+            os._exit(9)
+        try:
+            consumer.metrics()
+        except errors.ForkedClientError:
             os._exit(7)
         os._exit(8)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -19,7 +19,7 @@ LATE = 8.0
 """Far above anything measured, on a machine that is shared."""
 
 SENDING = """
-import logging, os, sys, threading, time
+import logging, os, signal, sys, threading, time
 from prokurist import KafkaProducer, errors
 logging.basicConfig(level=logging.ERROR, format="%(message)s")
 producer = KafkaProducer(bootstrap_servers=sys.argv[1], linger_ms=60_000)
@@ -77,7 +77,10 @@ def test_a_copy_in_a_child_process_is_refused(
     prokurist_broker: EmbeddedBroker,
     busy: bool,  # noqa: FBT001 - a parameter of a test
 ) -> None:
-    """ForkedClientError from every call, regardless of other threads; the parent delivers."""
+    """ForkedClientError from every call, and a probe says that its thread is not there.
+
+    Regardless of other threads; the parent delivers.
+    """
     code = f"""
 over = threading.Event()
 def sending():
@@ -112,6 +115,8 @@ for _ in range({10 if busy else 2}):
             except errors.ForkedClientError:
                 continue
             os._exit(10 + number)
+        if producer.health().alive:
+            os._exit(6)
         sys.exit(7)
     found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert found == 7, found
@@ -120,6 +125,41 @@ for each in threads:
     each.join()
 producer.flush(30.0)
 assert delivery.result(0).partition == 0
+assert producer.close(5.0) == 0
+"""
+    assert ended(prokurist_broker, code) == (0, "", [])
+
+
+def test_what_a_copy_in_a_child_process_tells_waits_for_no_lock(
+    prokurist_broker: EmbeddedBroker,
+) -> None:
+    """CONTRACT, rule 1: the thread that held the lock at the fork is not there."""
+    code = """
+from prokurist.application.open_clients import OPEN
+held, over = threading.Event(), threading.Event()
+def hold():
+    with producer._accumulator.appender.lock:
+        held.set()
+        over.wait(30.0)
+holder = threading.Thread(target=hold)
+holder.start()
+assert held.wait(30.0)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    if OPEN.all() or producer.health().alive:
+        os._exit(1)
+    try:
+        producer.metrics()
+    except errors.ForkedClientError:
+        os._exit(7)
+    os._exit(2)
+found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+over.set()
+holder.join()
+assert found == 7, found
+assert producer.health().alive
+assert producer.metrics()
 assert producer.close(5.0) == 0
 """
     assert ended(prokurist_broker, code) == (0, "", [])

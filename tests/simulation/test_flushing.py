@@ -39,6 +39,25 @@ def test_flush_with_a_frozen_broker() -> None:
         assert all(each.offset is not None for each in deliveries)
 
 
+def test_flush_and_result_tell_why_attempts_were_given_up() -> None:
+    """P46: as over a slow link, where connections are made and requests are not answered."""
+    world = World()
+    producer, _ = made(world, linger_ms=0, request_timeout_ms=1000)
+    with producer:
+        delivery = producer.send("orders", b"v" * 200_000, partition=0)
+        with world.control.drop("Produce"):
+            with pytest.raises(errors.TimeoutException) as flushed:
+                producer.flush(2.5)
+            with pytest.raises(errors.TimeoutException) as waited:
+                delivery.result(0.2)
+        for raised in (flushed, waited):
+            assert isinstance(raised.value.last_error, errors.DisconnectException)
+            assert "within request.timeout.ms (1 s)" in str(raised.value)
+            assert "Over a slow link, raise request.timeout.ms" in str(raised.value)
+        producer.flush(10.0)
+        assert delivery.offset is not None
+
+
 def test_flush_where_one_broker_is_refused() -> None:
     """B390: what waits for it is told with the refusal, though other brokers answer."""
     world = World()

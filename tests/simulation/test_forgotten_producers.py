@@ -63,6 +63,8 @@ def test_a_forgotten_producer_beside_a_frozen_broker_ends_by_its_deliveries() ->
     world.clock.sleep(3.5)
     assert sender.thread.alive
     assert not delivery.done()
+    with pytest.raises(errors.IllegalStateException, match="What was sent is still delivered"):
+        delivery.result(1.0)
     world.clock.sleep(1.0)
     assert sender.thread.life is Life.ENDED
     error = delivery.exception(0)

@@ -1,5 +1,6 @@
 """Serializers of each form, and what they add to a record's headers."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -86,3 +87,20 @@ def test_what_a_serializer_raises_comes_out_of_send() -> None:
     assert not world.cluster.journal.entries("Produce")
     with pytest.raises(ConfigException, match=r"value.serializer.*serialize\(topic, headers"):
         world.producer(value_serializer=7)
+
+
+@pytest.mark.parametrize("what", ["key", "value"])
+def test_what_a_serializer_returns_is_bytes(what: str) -> None:
+    """B330: json.dumps returns a str; the error says whose fault that is; nothing is sent."""
+    world = World()
+    refused = rf"^{what}_serializer returned str for a record for orders, and has to return"
+    keys: dict[str, Any] = {f"{what}_serializer": json.dumps}
+    record: dict[str, Any] = {"value": b"v", what: {"id": 1}}
+    with world.producer(**keys) as producer:
+        for send in (
+            lambda: producer.send("orders", **record),
+            lambda: producer.send_many("orders", [{"id": 1}], keys=[{"id": 1}]),
+        ):
+            with pytest.raises(TypeError, match=refused):
+                send()
+    assert not world.cluster.journal.entries("Produce")

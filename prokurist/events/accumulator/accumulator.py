@@ -57,6 +57,7 @@ class RecordAccumulator:
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
         obstacle: What stands in the way of records that wait since then; None for nothing.
+        last_errors: The last error that an attempt of a batch met; the network thread writes.
         directory: The topics that records can be appended to.
     """
 
@@ -84,6 +85,7 @@ class RecordAccumulator:
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.obstacle: Callable[[float], KafkaException | None] = unknown
+        self.last_errors: dict[Batch, KafkaException] = {}
         self.directory: TopicDirectory = TopicDirectory(appender.topics)
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
@@ -243,8 +245,14 @@ class RecordAccumulator:
             self.appender.refusal = self.refuse
         self.memory.close()
 
-    def snapshot(self) -> list[Batch]:
-        """What has not ended at this moment."""
+    def snapshot(self, *, alone: bool = False) -> list[Batch]:
+        """What has not ended at this moment.
+
+        Args:
+            alone: No other thread is there, and the lock may be held for good: in a fork.
+        """
+        if alone:
+            return [*self.incomplete, *self._parts]
         with self.appender.lock:
             return [*self.incomplete, *self._parts]
 

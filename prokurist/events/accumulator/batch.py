@@ -11,7 +11,7 @@ collector need not know of handles: not to its producer, to no callback, to no t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prokurist.errors import KafkaException
@@ -54,6 +54,11 @@ class Owner(Protocol):
     @property
     def obstacle(self) -> Callable[[float], KafkaException | None]:
         """What stands in the way of records that wait since then; None for nothing."""
+        ...
+
+    @property
+    def last_errors(self) -> Mapping[Batch, KafkaException]:
+        """The last error that an attempt of a batch met."""
         ...
 
 

@@ -136,7 +136,7 @@ def ended(
             began = owner.now()
             until = batch.last_moment if timeout is None else began + as_seconds(timeout)
         elif owner.now() >= until:
-            obstacle = owner.obstacle(part.created)
+            obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
             why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "

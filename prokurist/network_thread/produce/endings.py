@@ -55,7 +55,7 @@ class Endings:
         credentials: str | None = None,
     ) -> None:
         self.counters: ProduceCounters = ProduceCounters()
-        self.last_errors: dict[Batch, KafkaException] = {}
+        self.last_errors: dict[Batch, KafkaException] = accumulator.last_errors
         self._accumulator = accumulator
         self._timer = timer
         self._trace = trace

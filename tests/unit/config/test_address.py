@@ -43,6 +43,7 @@ def test_an_address_has_no_brackets_in_its_host() -> None:
         ("kafka1", "'kafka1', has no port.*9092"),
         ("kafka1:", "has no port"),
         (":9092", "':9092', has no host"),
+        ("kafka1:9092;kafka2:9092", "has a semicolon; separate brokers with commas"),
         ("kafka1:0", "bad port.*1 to 65535"),
         ("kafka1:65536", "bad port"),
         ("kafka1:http", "bad port"),

@@ -35,6 +35,12 @@ def test_what_is_no_topic(given: Any) -> None:
         subscription_in(given)
 
 
+def test_bytes_are_named_as_they_were_given() -> None:
+    """They are an iterable of numbers, of which the first is no help to who reads the error."""
+    with pytest.raises(TypeError, match="a topic is a str, not b'orders'"):
+        subscription_in(b"orders")  # type: ignore[arg-type]
+
+
 def test_a_topic_without_a_name() -> None:
     """A ValueError."""
     with pytest.raises(ValueError, match="empty"):

@@ -142,3 +142,18 @@ def test_without_pyarrow_the_way_out_is_named() -> None:
     )
     assert "ImportError: to_arrow needs pyarrow" in run.stderr
     assert "pip install 'prokurist[arrow]'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("items", r": write partitions\(\), and records\(partition\) for each$"),
+        ("error", ": write nothing: poll raises errors$"),
+        ("value", r": write for record in records: .* next\(timeout\) of a consumer one$"),
+        ("other", "attribute 'other'$"),
+    ],
+)
+def test_what_other_clients_ask_a_poll_for(name: str, way_out: str) -> None:
+    """kafka-python's poll returns a dict, and confluent-kafka's a message."""
+    with pytest.raises(AttributeError, match=way_out):
+        getattr(ConsumerRecords(), name)
