@@ -129,7 +129,7 @@ class Lookups:
             )
         for tp, timestamp in timestamps.items():
             partition_in(tp)
-            require_int(f"the timestamp of {tp}, in milliseconds,", timestamp)
+            require_int(f"the millisecond timestamp of {tp}", timestamp)
         return dict(self._offsets("offsets_for_times", timestamps, timeout))
 
     def _offsets(
