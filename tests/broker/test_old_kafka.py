@@ -100,7 +100,9 @@ def test_every_call(
         consumer.unsubscribe()
         consumer.assign(TP)
         assert consumer.position(TP, timeout=20) == 4
-        assert not consumer.poll(0.05)
+        # On a busy machine it may take longer than one poll until it is asked for.
+        while not any(api.name == "Fetch" for api, _ in written):
+            assert not consumer.poll(0.05)
     if release is not None:
         newest = {api: Versions.of_kafka(release).ranges[api.key].newest for api, _ in written}
         assert len(newest) > 6
