@@ -4,8 +4,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import confluent_kafka
 import pytest
@@ -32,11 +31,6 @@ from tests.broker import secured_run
 from tests.every_call import ready
 from tests.oracles.watching import Watch
 
-HERE: Final = Path(__file__).parent
-AT_THE_LATEST: Final = 240
-"""Seconds after which a test of a real Kafka is hung. What it waits for has limits of its own:
-a broker on a busy machine may stand still for longer than other tests last."""
-
 Asking = Callable[[Callable[[], Any]], Any]
 Ours = Callable[..., KafkaConsumer]
 Producing = Callable[..., confluent_kafka.Producer]
@@ -44,13 +38,11 @@ Consuming = Callable[..., confluent_kafka.Consumer]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Allow the tests of this folder that time, unless they say themselves how much."""
+    """Leave out what says nothing over SASL_SSL, where the run is over it."""
     for each in items:
         why = secured_run.LEFT_OUT.get(getattr(each, "originalname", each.name))
         if why is not None and secured_run.is_wanted():
             each.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: it {why}"))
-        if each.path.parent == HERE and each.get_closest_marker("timeout") is None:
-            each.add_marker(pytest.mark.timeout(AT_THE_LATEST))
 
 
 @pytest.fixture(scope="session", autouse=True)

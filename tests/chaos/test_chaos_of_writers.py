@@ -14,7 +14,6 @@ from tests.soak.schedule import WEIGHTS, troubles
 @pytest.mark.kafka
 @pytest.mark.slow
 @pytest.mark.minutes
-@pytest.mark.timeout(120)
 def test_writers_in_trouble(prokurist_own_cluster: RealKafka) -> None:
     """No acknowledged record is lost, none is there twice, nothing is late."""
     outcome = run(prokurist_own_cluster, 23, 10.0, pace=0.2)

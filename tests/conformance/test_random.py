@@ -6,7 +6,7 @@ from tests.conformance.random_sequences import left_of
 from tests.conformance.stage import Pair
 from tests.conformance.test_scenarios import report
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.kafka
 
 SEEDS = range(1, 16)
 

@@ -18,7 +18,7 @@ from tests.conformance.comparing import Difference
 from tests.conformance.random_sequences import GRAMMARS
 from tests.conformance.stage import Pair, Scenario
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.kafka
 
 
 def report(differences: list[Difference]) -> str:

@@ -46,7 +46,6 @@ def run(script: str, where: Path) -> tuple[str, float]:
     return done.stdout, float((where / "kept").read_text("utf-8"))
 
 
-@pytest.mark.timeout(120)
 def test_the_demonstration_shows_what_it_says(tmp_path: Path) -> None:
     """Every step comes, what is promised on time is on time, and nothing is on stderr."""
     out, kept = run("demo.py", tmp_path)

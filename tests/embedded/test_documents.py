@@ -29,7 +29,6 @@ EXTRAS = set(
 )
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "block",
     [each for each in PYTHON if not each.wants_kafka and not each.wants_spark],

@@ -41,7 +41,6 @@ def _both_twins() -> None:
         pytest.skip(f"the native watch was not built: {error}")
 
 
-@pytest.mark.timeout(120)
 def test_some_thousand_hostile_inputs() -> None:
     """B103: no crash, no difference between the twins, no undocumented error."""
     seen: list[int] = []
@@ -50,7 +49,6 @@ def test_some_thousand_hostile_inputs() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_the_command() -> None:
     """Processes that are watched, and an input by itself."""
     for more in (["--count", "400"], ["--only", "7"]):
@@ -133,7 +131,6 @@ def test_a_watch_that_loses_bytes_is_found(monkeypatch: pytest.MonkeyPatch) -> N
         throw(range(0, 400, 20), 1, lambda _number: None)
 
 
-@pytest.mark.timeout(120)
 def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
     """B103, B272, B277, B278: some of each kind."""
     with closing(targets.Pairs()) as pairs:
@@ -146,7 +143,6 @@ def test_inputs_that_ask_for_much_cost_what_they_may() -> None:
                 target(Random(number))  # noqa: S311 - it can be drawn again
 
 
-@pytest.mark.timeout(120)
 def test_tables_and_endpoints_that_ask_for_much() -> None:
     """B367, B368: rows with next to nothing in them, and answers without end."""
     for number in range(25):

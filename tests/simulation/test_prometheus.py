@@ -125,7 +125,6 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         prokurist.metrics.register()
 
 
-@pytest.mark.timeout(120)
 def test_a_label_bomb_is_bounded_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     """A hundred thousand partitions make a thousand series each, and one line of the log."""
     wide = 100_000

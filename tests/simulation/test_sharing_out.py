@@ -35,7 +35,6 @@ def check_even(found: list[int]) -> None:
     assert max(found) < 1.1 * mean
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_shares_are_even(adaptive: bool) -> None:  # noqa: FBT001 - a parameter of a test
     """P29, B321: over sixty partitions, and over those that are left; without a leader none."""

@@ -6,9 +6,6 @@ from tests.simulation.lockstep import accumulating, clients, hand_overs, polls
 from tests.simulation.lockstep.exploring import Scene, explore
 from tests.simulation.lockstep.planted import BUGS, Bug
 
-# How long thousands of runs take depends on who else is on the machine.
-pytestmark = pytest.mark.timeout(120)
-
 SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES, *accumulating.SCENES)
 LONG = (
     pytest.param(each, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])

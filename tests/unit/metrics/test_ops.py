@@ -135,7 +135,6 @@ def test_a_group_is_chosen_by_its_clients() -> None:
     assert [panel["type"] for panel in dashboard["panels"][1:7]] == ["stat"] * 6
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "words", ["check rules prokurist.rules.yml", "test rules prokurist.test.yml"]
 )
