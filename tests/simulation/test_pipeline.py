@@ -141,7 +141,7 @@ def test_an_abandoned_answer_can_ask_for_silence_too() -> None:
         world.clock.sleep(LATENCY / 2)
         abandoned.leave()
         world.clock.sleep(0.1)
-    assert connection.pipeline.late_answers == 1
+    assert connection.pipeline.late_answers.dropped == 1
     assert connection.throttled
 
 
@@ -176,7 +176,7 @@ def test_no_more_than_the_cap_are_in_flight() -> None:
     world.clock.sleep(0.1)
     assert sum(each.answer is not None for each in asked) == 248
     assert len(lookups(world)) == 1 + 249
-    assert connection.pipeline.late_answers == 1
+    assert connection.pipeline.late_answers.dropped == 1
 
 
 def test_a_socket_that_takes_no_more_is_not_written_to() -> None:
@@ -267,7 +267,7 @@ def test_the_late_answer_of_an_abandoned_request_is_dropped_and_counted() -> Non
     kept = Asked(world, member, node(world))
     world.clock.sleep(2.0)
     assert kept.answer is not None
-    assert connection.pipeline.late_answers == 1
+    assert connection.pipeline.late_answers.dropped == 1
     assert member.network.connects == 1
 
 

@@ -6,10 +6,9 @@ Thread: the network thread alone.
   when the socket can take it. Until then it is nothing but an entry in a queue,
   which its caller may take back.
 - There are two ways to give up. The caller's time is over: the attempt is
-  abandoned, it stays in flight, and its late answer is dropped, but for what it
-  says of more than the request (`Unsent.late`). The request's
-  time is over (`request.timeout.ms`): the connection is suspect, goes down, and
-  everything in flight fails in the order in which it was sent.
+  abandoned, it stays in flight, and its answer is dropped (`late_answers`). The
+  request's time is over (`request.timeout.ms`): the connection is suspect, goes down,
+  and everything in flight fails in the order in which it was sent.
 """
 
 from collections import deque
@@ -24,7 +23,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import DISCONNECTED
-from prokurist.events.call_log_events import LATE_ANSWER_DROPPED
+from prokurist.network_thread.connections.late_answers import LateAnswers
 from prokurist.network_thread.connections.requests import (
     ANOTHER_AFTER,
     Answer,
@@ -66,6 +65,7 @@ class Pipeline:
     Attributes:
         node: Whom the requests go to.
         holds: Whether nothing is written but what was submitted ahead.
+        late_answers: Drops the answers to abandoned requests.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Pipeline:
         state: Callable[[], str],
         arriving: Callable[[], tuple[int, int] | None] = lambda: None,
     ) -> None:
-        self.late_answers: int = 0
+        self.late_answers: LateAnswers = LateAnswers(node, counters)
         self.throttled_until: float = 0.0
         self.used_at: float = timer.now
         self.node: Node = node
@@ -199,7 +199,7 @@ class Pipeline:
         sent = Sent(unsent, correlation, version, len(frame), attempt, self._timer.now)
         patience = self._limits.request if unsent.patience is None else unsent.patience
         self._limit(sent, self._timer.now + patience)
-        unsent.promise.on_forsaken = lambda: self._abandon(sent)
+        unsent.promise.on_forsaken = lambda: self.late_answers.abandon(sent)
         (self._sent if unsent.answered else self._unconfirmed).append(sent)
         self.used_at = self._timer.now
         write(frame)
@@ -239,10 +239,6 @@ class Pipeline:
             )
         )
 
-    def _abandon(self, sent: Sent) -> None:
-        sent.abandoned = True
-        self._counters.abandoned += 1
-
     def match(self, frame: memoryview) -> tuple[Sent, Any]:
         """Match an answer to its request, and decode it.
 
@@ -278,12 +274,7 @@ class Pipeline:
         """Hand the answer to the operation that awaits it."""
         self.throttle(throttle_of(response))
         if sent.abandoned:
-            # Its caller has left; the place in the line was all it still had.
-            self.late_answers += 1
-            self._counters.late_answers += 1
-            self._tell_late(sent)
-            if sent.unsent.late is not None:
-                sent.unsent.late(response)
+            self.late_answers.drop(sent, response)
             return
         self._end(sent)
         sent.unsent.promise.keep(Answer(response, sent.attempt, self.node))
@@ -294,12 +285,6 @@ class Pipeline:
             self._timer.cancel(sent.due)
         if sent.attempt is not None and sent.unsent.call is not None:
             sent.unsent.call.ended(sent.attempt, self._timer.now, ANSWERED)
-
-    def _tell_late(self, sent: Sent) -> None:
-        call = sent.unsent.call
-        if call is not None and call.trace is not None:
-            name = sent.unsent.request.api.name
-            call.trace.emit(LATE_ANSWER_DROPPED, call=call.number, request=name, node=self.node)
 
     def throttle(self, seconds: float) -> None:
         """Send nothing for a while (KIP-219).
