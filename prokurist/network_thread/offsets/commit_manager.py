@@ -1,20 +1,21 @@
 """Commits offsets, and looks committed offsets up.
 
 Thread: the network thread alone. Each request of a caller is one operation, which can be read
-from top to bottom: find the coordinator, ask it, judge its answer by the table,
-and go round again until it is done, fatal, or the caller's time is over.
+from top to bottom: find the coordinator, ask it, do what the codes of its answer ask for
+(`coordinator_errors`), and go round again until it is done, fatal, or the caller's time is
+over.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from uuid import UUID
 
 from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.backoff import Backoff
-from prokurist.events.call import Call, Try
+from prokurist.events.call import Call
 from prokurist.events.member_identity import NO_MEMBER, Identity
-from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, offsets_error, topics_of
+from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, topics_of
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -28,6 +29,7 @@ from prokurist.network_thread.error_actions import (
 from prokurist.network_thread.offsets.commit_counters import CommitCounters
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.committed_lookups import CommittedLookups, Taker
+from prokurist.network_thread.offsets.coordinator_errors import CoordinatorErrors
 from prokurist.network_thread.operations.operation import Promise, Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.committed_offsets import (
@@ -48,24 +50,9 @@ appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) inclu
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
 
-WORST_FIRST = (
-    Action.FATAL,
-    Action.COMMIT_FAILED,
-    Action.RENEW,
-    Action.REDISCOVER,
-    Action.REFRESH,
-    Action.RETRY,
-)
-"""Of several verdicts in one answer, the one that decides what comes next."""
-
-
-def as_it_is(error: KafkaException) -> KafkaException:
-    """Raise the coordinator's error without change."""
-    return error
-
 
 class CommitManager:
-    """Sends OffsetCommit and OffsetFetch to the coordinator, and handles their error codes.
+    """Sends OffsetCommit and OffsetFetch to the coordinator.
 
     Attributes:
         counters: What it counts.
@@ -89,6 +76,7 @@ class CommitManager:
         self._metadata = metadata
         self._timer = timer
         self._backoff = backoff
+        self._errors = CoordinatorErrors(group_id, coordinator, metadata, timer)
         self._lookups = CommittedLookups(self._look_up, timer)
 
     async def commit(
@@ -142,7 +130,7 @@ class CommitManager:
             except Withdrawn:
                 raise
             except KafkaException as error:
-                self._unreachable(call, node, error)
+                self._errors.unreachable(call, node, error)
             else:
                 failed = refused(answer.response, left)
                 self._commit_identities.heed(identity, sent_as, failed.values())
@@ -151,7 +139,7 @@ class CommitManager:
                 taken.update(new)
                 self.counters.knows(new)
                 left = {tp: left[tp] for tp in failed}
-                action = await self._recover(
+                action = await self._errors.recover(
                     call,
                     table,
                     failed,
@@ -187,7 +175,7 @@ class CommitManager:
             if self._coordinator.is_at(node):
                 failed = refused(answer, dict(request.offsets))
                 self._commit_identities.heed(made_by, sent_as, failed.values())
-                self._told_by(node, failed)
+                self._errors.heard_after_commit(node, failed)
 
         return self._client.send(
             node, request, call=call, lane=Lane.COORDINATOR, effect=True, late=late
@@ -261,26 +249,12 @@ class CommitManager:
         failed = refused(answer.response, offsets)
         self.counters.knows({tp: offsets[tp] for tp in offsets if tp not in failed})
         self._commit_identities.heed(identity, sent_as, failed.values())
-        action, refusal = self._told_by(node, failed)
+        action, refusal = self._errors.heard_after_commit(node, failed)
         if refusal is None:
             return
         if action is Action.RENEW:
             raise self._commit_identities.refusal(identity, offsets, refusal)
         raise refusal
-
-    def _told_by(
-        self, node: Node, failed: Mapping[TopicPartition, int]
-    ) -> tuple[Action, KafkaException | None]:
-        """Note what the answer to a commit says of the coordinator."""
-        if not failed:
-            self._coordinator.served(node, wrote=True)
-            return Action.DONE, None
-        action, error = self._worst(OFFSET_COMMIT, failed)
-        if action is Action.REDISCOVER:
-            self._coordinator.forget(node, error)
-        else:
-            self._coordinator.served(node)
-        return action, error
 
     async def committed(
         self,
@@ -325,7 +299,7 @@ class CommitManager:
             except Withdrawn:
                 raise
             except KafkaException as error:
-                self._unreachable(call, node, error)
+                self._errors.unreachable(call, node, error)
             else:
                 response = answer.response
                 failed = {tp: response.error for tp in left if response.error}
@@ -345,7 +319,7 @@ class CommitManager:
                 found.update(new)
                 self.counters.knows(new)
                 told(new)
-                await self._recover(
+                await self._errors.recover(
                     call,
                     OFFSET_FETCH,
                     failed,
@@ -357,77 +331,6 @@ class CommitManager:
                 failures += 1
                 await self._pause(call, failures)
         return found
-
-    def _unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
-        """Handle a coordinator that did not answer, or cannot be asked this.
-
-        Raises:
-            KafkaException: It cannot be asked this, however often one tries.
-        """
-        if not error.retriable:
-            raise error
-        call.met(error)
-        self._coordinator.forget(node, error)
-
-    async def _recover(
-        self,
-        call: Call,
-        table: ErrorTable,
-        failed: Mapping[TopicPartition, int],
-        node: Node,
-        attempt: Try | None,
-        *,
-        renews: Callable[[], bool],
-        refusal: Callable[[KafkaException], KafkaException] = as_it_is,
-        undone: bool = True,
-    ) -> Action:
-        """Do what the worst of some codes needs; returns if another attempt may help.
-
-        Args:
-            call: Whose ledger tells of it.
-            table: What the codes mean.
-            failed: The codes.
-            node: Who sent them.
-            attempt: Which attempt they answered.
-            renews: Whether it may go on with a newer epoch.
-            refusal: What to raise where it may not.
-            undone: Whether they say that nothing at all was done.
-
-        Returns:
-            What they asked for.
-
-        Raises:
-            KafkaException: It is fatal to the call.
-        """
-        if not failed:
-            self._coordinator.served(node, wrote=table is not OFFSET_FETCH)
-            return Action.DONE
-        action, error = self._worst(table, failed)
-        if action is not Action.REDISCOVER:
-            self._coordinator.served(node)
-        if attempt is not None:
-            call.ended(attempt, self._timer.now, type(error).__name__, error, undone=undone)
-        if action in (Action.FATAL, Action.COMMIT_FAILED):
-            raise error
-        if action is Action.RENEW and not renews():
-            raise refusal(error)
-        if action is Action.REDISCOVER:
-            self._coordinator.forget(node, error)
-        elif action is Action.REFRESH:
-            await self._metadata.refreshed(call, "fresh metadata")
-        return action
-
-    def _worst(
-        self, table: ErrorTable, failed: Mapping[TopicPartition, int]
-    ) -> tuple[Action, KafkaException]:
-        """The code that decides, of several, and its error."""
-        action = next(
-            each
-            for each in WORST_FIRST
-            if any(table.of(code) is each for code in failed.values())
-        )
-        code = next(code for code in failed.values() if table.of(code) is action)
-        return action, offsets_error(table, code, failed, self._group_id)
 
     async def _pause(self, call: Call, failures: int) -> None:
         call.wait_begins("retry backoff", self._timer.now)

@@ -1,0 +1,145 @@
+"""What the error codes of a coordinator do to a commit, and to a lookup of committed offsets.
+
+Thread: the network thread alone. What each code means stands in the tables of
+`error_actions`; here it is done.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from prokurist.errors import KafkaException
+from prokurist.events.call import Call, Try
+from prokurist.network_thread.broker_errors import offsets_error
+from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.error_actions import (
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    Action,
+    ErrorTable,
+)
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.types import Node, TopicPartition
+
+WORST_FIRST: Final = (
+    Action.FATAL,
+    Action.COMMIT_FAILED,
+    Action.RENEW,
+    Action.REDISCOVER,
+    Action.REFRESH,
+    Action.RETRY,
+)
+"""Of several verdicts in one answer, the one that decides what comes next."""
+
+
+def as_it_is(error: KafkaException) -> KafkaException:
+    """Raise the coordinator's error without change."""
+    return error
+
+
+class CoordinatorErrors:
+    """Does what the codes of an answer ask for: look the coordinator up, wait, or raise.
+
+    Args:
+        group_id: The group, for an error's text.
+        coordinator: Is told whether the broker serves the group.
+        metadata: Are asked for where a code says that they are old.
+        timer: The Timer.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        coordinator: CoordinatorManager,
+        metadata: MetadataManager,
+        timer: Timer,
+    ) -> None:
+        self._group_id = group_id
+        self._coordinator = coordinator
+        self._metadata = metadata
+        self._timer = timer
+
+    def heard_after_commit(
+        self, node: Node, failed: Mapping[TopicPartition, int]
+    ) -> tuple[Action, KafkaException | None]:
+        """Note what the answer to a commit says of the coordinator."""
+        if not failed:
+            self._coordinator.served(node, wrote=True)
+            return Action.DONE, None
+        action, error = self._worst(OFFSET_COMMIT, failed)
+        if action is Action.REDISCOVER:
+            self._coordinator.forget(node, error)
+        else:
+            self._coordinator.served(node)
+        return action, error
+
+    def unreachable(self, call: Call, node: Node, error: KafkaException) -> None:
+        """Handle a coordinator that did not answer, or cannot be asked this.
+
+        Raises:
+            KafkaException: It cannot be asked this, however often one tries.
+        """
+        if not error.retriable:
+            raise error
+        call.met(error)
+        self._coordinator.forget(node, error)
+
+    async def recover(
+        self,
+        call: Call,
+        table: ErrorTable,
+        failed: Mapping[TopicPartition, int],
+        node: Node,
+        attempt: Try | None,
+        *,
+        renews: Callable[[], bool],
+        refusal: Callable[[KafkaException], KafkaException] = as_it_is,
+        undone: bool = True,
+    ) -> Action:
+        """Do what the worst of some codes needs; returns if another attempt may help.
+
+        Args:
+            call: Whose ledger tells of it.
+            table: What the codes mean.
+            failed: The codes.
+            node: Who sent them.
+            attempt: Which attempt they answered.
+            renews: Whether it may go on with a newer epoch.
+            refusal: What to raise where it may not.
+            undone: Whether they say that nothing at all was done.
+
+        Returns:
+            What they asked for.
+
+        Raises:
+            KafkaException: It is fatal to the call.
+        """
+        if not failed:
+            self._coordinator.served(node, wrote=table is not OFFSET_FETCH)
+            return Action.DONE
+        action, error = self._worst(table, failed)
+        if action is not Action.REDISCOVER:
+            self._coordinator.served(node)
+        if attempt is not None:
+            call.ended(attempt, self._timer.now, type(error).__name__, error, undone=undone)
+        if action in (Action.FATAL, Action.COMMIT_FAILED):
+            raise error
+        if action is Action.RENEW and not renews():
+            raise refusal(error)
+        if action is Action.REDISCOVER:
+            self._coordinator.forget(node, error)
+        elif action is Action.REFRESH:
+            await self._metadata.refreshed(call, "fresh metadata")
+        return action
+
+    def _worst(
+        self, table: ErrorTable, failed: Mapping[TopicPartition, int]
+    ) -> tuple[Action, KafkaException]:
+        """The code that decides, of several, and its error."""
+        action = next(
+            each
+            for each in WORST_FIRST
+            if any(table.of(code) is each for code in failed.values())
+        )
+        code = next(code for code in failed.values() if table.of(code) is action)
+        return action, offsets_error(table, code, failed, self._group_id)
