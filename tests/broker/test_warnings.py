@@ -13,7 +13,7 @@ from prokurist.records.why_empty import EmptyCause
 from prokurist.testing.kafka import RealKafka
 from prokurist.types import MembershipState
 from tests.broker.conftest import Producing
-from tests.broker.watching import once_a_minute, when
+from tests.broker.watching import lines, when
 
 pytestmark = pytest.mark.kafka
 
@@ -32,12 +32,6 @@ def healed(strict: RealKafka) -> Iterator[RealKafka]:
     """The same, with its faults undone before its clients are closed."""
     yield strict
     strict.heal()
-
-
-def lines(caplog: pytest.LogCaptureFixture, event: str, about: str = "") -> list[str]:
-    """What was logged of an event about one thing; it comes once a minute at the most."""
-    logged = [each for each in caplog.records if vars(each).get("event") == event]
-    return once_a_minute([each for each in logged if about in each.getMessage()])
 
 
 def test_an_answer_that_is_not_whole_in_time(
@@ -75,6 +69,25 @@ def test_an_answer_that_is_not_whole_in_time(
     assert found, line
     assert 0 < int(found[1]) < 900_000 < int(found[2])
     assert "raise request.timeout.ms, or lower fetch.max.bytes and max.partition" in line
+
+
+def test_a_request_that_is_too_large_for_its_link(
+    prokurist_kafka: RealKafka, prokurist_topic: str
+) -> None:
+    """B421: what cannot come in time says its size, and what to turn."""
+    with KafkaProducer(
+        bootstrap_servers=prokurist_kafka.bootstrap,
+        request_timeout_ms=2000,
+        delivery_timeout_ms=4000,
+    ) as producer:
+        assert producer.partitions_for(prokurist_topic, 60.0)
+        with prokurist_kafka.proxy().throttle(100_000, "to_broker"):
+            error = producer.send(prokurist_topic, bytes(900_000)).exception(60.0)
+    assert isinstance(error, errors.TimeoutException)
+    assert re.search(
+        r"did not answer Produce of 900\d\d\d bytes within request.timeout.ms", str(error)
+    )
+    assert "Over a slow link, raise request.timeout.ms, or lower batch.size" in str(error)
 
 
 def test_a_member_that_does_not_know_the_names_yet(

@@ -11,6 +11,8 @@ from itertools import pairwise
 from types import FrameType, TracebackType
 from typing import Final
 
+import pytest
+
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.events.trace import EVERY
 from prokurist.events.waiter import Waiter
@@ -130,3 +132,9 @@ def once_a_minute(records: Sequence[logging.LogRecord]) -> list[str]:
     """Lines of the log about one continuing problem, of which none may have come too soon."""
     assert all(late.created - soon.created > EVERY - 1.0 for soon, late in pairwise(records))
     return [each.getMessage() for each in records]
+
+
+def lines(caplog: pytest.LogCaptureFixture, event: str, about: str = "") -> list[str]:
+    """What was logged of an event about one thing; it comes once a minute at the most."""
+    logged = [each for each in caplog.records if vars(each).get("event") == event]
+    return once_a_minute([each for each in logged if about in each.getMessage()])

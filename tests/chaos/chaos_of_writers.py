@@ -17,14 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from prokurist.testing.kafka import RealKafka
 from tests.chaos.chaos import SLEEP, counted, measure, ranked, stalled, strike
@@ -37,6 +30,7 @@ from tests.chaos.writing import STYLES, WriterDuty
 from tests.soak.lateness import Lateness
 from tests.soak.schedule import FEWEST, NODES, WEIGHTS, Trouble, troubles
 from tests.soak.soak import befall
+from tests.topic_configs import set_config
 
 PARTITIONS: Final = 6
 MOST_PARTITIONS: Final = 12
@@ -225,14 +219,8 @@ class Troubles:
 
     def _limit(self, size: int) -> None:
         """Set `max.message.bytes`; a cluster that is still settling may not take it."""
-        entry = ConfigEntry(
-            "max.message.bytes", str(size), incremental_operation=AlterConfigOpType.SET
-        )
-        resource = ConfigResource(ResourceType.TOPIC, self._topic, incremental_configs=[entry])
         with suppress(KafkaException):
-            client = self._admin()
-            (future,) = client.incremental_alter_configs([resource]).values()
-            future.result(ANSWERS_WITHIN)
+            set_config(self._admin(), self._topic, "max.message.bytes", size, ANSWERS_WITHIN)
 
     def _grow(self) -> None:
         """Give the topic a partition more."""

@@ -159,8 +159,7 @@ class Cluster:
         """
         due = self.state.agenda.next_at()
         for session in self._sessions:
-            if session.busy:
-                due = min(due, session.due())
+            due = min(due, session.due())
         if self._outbox:
             due = min(due, self._outbox[0][0])
         return None if due == math.inf else max(due, self._now)
@@ -178,7 +177,7 @@ class Cluster:
             # Of sessions that are due together the one connected first goes first.
             session, due = None, math.inf
             for each in self._sessions:
-                if each.busy and (its_due := each.due()) < due:
+                if (its_due := each.due()) < due:
                     session, due = each, its_due
             planned = agenda.next_at()
             if min(due, planned) > now:

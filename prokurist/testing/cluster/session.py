@@ -199,9 +199,9 @@ class Session:
 
     def due(self) -> float:
         """When the session has something to do; `math.inf` for not by itself."""
-        if self.broker.frozen:
-            return math.inf
         job = self._job
+        if (job is None and not self._waiting) or self.broker.frozen:
+            return math.inf
         match self.stage:
             case Stage.IDLE:
                 if self._waiting:
