@@ -10,14 +10,14 @@ sleeps, is late by its own fault.
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
 import pytest
 
-from tests.soak.lateness import starved
+from tests.soak.lateness import grown, starved, thread_waits
 
 BEAT: Final = 0.01
 LITTLE: Final = 0.05
@@ -35,22 +35,23 @@ class Reading:
 
     Attributes:
         at: The moment.
-        others: Seconds that other threads of ours were ready to run and did not.
+        others: Seconds that each other thread of ours was ready to run and did not.
         own: The same of this thread, which no other thread waits for.
         switches: How often it has gone to sleep: once a beat, and once each switch interval
             for as long as another thread has the GIL.
     """
 
     at: float
-    others: float
+    others: Mapping[int, float]
     own: float
     switches: int
 
     @classmethod
     def now(cls) -> Self:
         """Look."""
-        own = starved([threading.current_thread()])
-        return cls(time.monotonic(), starved() - own, own, _switches())
+        me = threading.current_thread()
+        others = {each: kept for each, kept in thread_waits().items() if each != me.native_id}
+        return cls(time.monotonic(), others, starved(me), _switches())
 
 
 def _switches() -> int:
@@ -114,8 +115,7 @@ class Stopwatch:
             over = self._over.wait(BEAT)
             this = Reading.now()
             if sys.platform == "linux":
-                # A thread that has ended meanwhile has taken its share of the sum along.
-                self.kept += max(0.0, this.others - last.others) + stood_still(last, this)
+                self.kept += grown(last.others, this.others) + stood_still(last, this)
             last = this
 
 

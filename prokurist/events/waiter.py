@@ -52,4 +52,4 @@ class Waiter:
         return not self._bolt.locked()
 
     def __repr__(self) -> str:
-        return f"Gate({'open' if self.is_open else 'closed'})"
+        return f"Waiter({'open' if self.is_open else 'closed'})"

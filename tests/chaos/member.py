@@ -30,7 +30,7 @@ from prokurist import (
 from tests.chaos.journal import Journal
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
 from tests.oracles.watching import requests_of
-from tests.soak.lateness import starved
+from tests.soak.lateness import starved_since, thread_waits
 from tests.soak.numbering import value_of
 
 POLL: Final = 0.2
@@ -283,7 +283,7 @@ class Member:
 
     def _timed(self, kind: str, timeout: float, call: Callable[[], Any]) -> Any:
         """Make a call; None if it was refused or its time was over."""
-        began, before, owed = time.monotonic(), self._in_callbacks, starved()
+        began, before, waits = time.monotonic(), self._in_callbacks, thread_waits()
         ending = "done"
         try:
             return call()
@@ -297,7 +297,7 @@ class Member:
             took = time.monotonic() - began - (self._in_callbacks - before)
             # Polls in time are by far the most, and what they bring is written down anyway.
             if kind != "poll" or took >= timeout - 0.001 or ending != "done":
-                owed = round(max(0.0, starved() - owed), 5)
+                owed = round(starved_since(waits), 5)
                 self._journal.write("call", [kind, timeout, round(took, 5), owed, ending])
         return None
 

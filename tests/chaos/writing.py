@@ -25,7 +25,7 @@ from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from tests.chaos.journal import Journal
 from tests.chaos.member import JournalHandler
-from tests.soak.lateness import starved
+from tests.soak.lateness import starved_since, thread_waits
 
 CLOSE: Final = 5.0
 KEYS: Final = 40
@@ -141,7 +141,7 @@ class Record:
 
     __slots__ = ("_owed", "_stream", "began", "offset", "sequence")
 
-    def __init__(self, stream: "Stream", sequence: int, owed: float) -> None:
+    def __init__(self, stream: "Stream", sequence: int, owed: Mapping[int, float]) -> None:
         self._stream = stream
         self._owed = owed
         self.sequence = sequence
@@ -159,7 +159,7 @@ class Record:
         else:
             owed = 0.0
             if took > stream.style.delivery_timeout:
-                owed = round(max(0.0, starved() - self._owed), 5)
+                owed = round(starved_since(self._owed), 5)
             why = [type(error).__name__, error.may_have_happened]
             stream.journal.write("failed", [stream.number, self.sequence, *why, took, owed])
         stream.pending.discard(self.sequence)
@@ -215,7 +215,7 @@ class Stream:
 
     def _send(self, number: int) -> None:
         """Send some records, and with one style wait for each of them."""
-        first, owed = self._next, starved()
+        first, owed = self._next, thread_waits()
         self._next = first + number
         self.journal.write("intends", [self.number, first, self._next])
         partitions: list[int] = []
@@ -225,7 +225,7 @@ class Stream:
         finally:
             self.journal.write("sent", [self.number, first, partitions])
 
-    def _send_one(self, sequence: int, owed: float) -> int:
+    def _send_one(self, sequence: int, owed: Mapping[int, float]) -> int:
         record = Record(self, sequence, owed)
         value = value_of(self._writer.duty.name, self.number, sequence)
         key = key_of(self.number, sequence)
@@ -245,7 +245,7 @@ class Stream:
         if took > 0.02:
             # The time of a delivery begins with its batch.
             record.began += took
-            late = max(0.0, starved() - owed)
+            late = starved_since(owed)
             ending = "done"
             if delivery.done() and took >= self.style.max_block - 0.001:
                 ending = type(delivery.exception()).__name__
@@ -321,7 +321,7 @@ class Writer:
 
     def timed(self, kind: str, timeout: float, call: Callable[[], object]) -> str:
         """Make a call and write down how long it took: how it ended."""
-        began, owed = time.monotonic(), starved()
+        began, before = time.monotonic(), thread_waits()
         ending = "done"
         try:
             call()
@@ -338,7 +338,7 @@ class Writer:
             self.journal.write("wrong", f"{kind}: {ending}: {error}")
         finally:
             took = time.monotonic() - began
-            owed = round(max(0.0, starved() - owed), 5)
+            owed = round(starved_since(before), 5)
             self.journal.write("call", [kind, timeout, round(took, 5), owed, ending])
         return ending
 

@@ -1,8 +1,9 @@
 """How late calls end: a histogram of fixed size, for a run of any length; and whose fault."""
 
+import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -64,14 +65,38 @@ def ranks(late: Mapping[float, int]) -> dict[str, float]:
     return found
 
 
-def starved(threads: Iterable[threading.Thread] | None = None) -> float:
-    """Seconds that threads of this process were ready to run, and the machine ran others.
+def starved(thread: threading.Thread) -> float:
+    """Seconds that a thread was ready to run, and the machine ran others.
 
-    The sum of all of them; without a list, of Python's threads that live now. Where no Linux
-    counts it, 0.
+    Where no Linux counts it, 0.
     """
-    these = threading.enumerate() if threads is None else threads
-    return sum(kept_from(Path(f"/proc/self/task/{each.native_id}")) for each in these)
+    return kept_from(Path(f"/proc/self/task/{_number(thread)}"))
+
+
+def thread_waits() -> dict[int, float]:
+    """The same of each of Python's threads that lives now, by its number."""
+    return {_number(each): starved(each) for each in threading.enumerate()}
+
+
+def _number(thread: threading.Thread) -> int:
+    """The number by which Linux knows a thread; 0 for one that has not begun."""
+    # The first thread of a process has the process's; in a forked one CPython names the
+    # parent's.
+    return os.getpid() if thread is threading.main_thread() else thread.native_id or 0
+
+
+def starved_since(before: Mapping[int, float]) -> float:
+    """What all of them have waited since an earlier `thread_waits`; see `grown`."""
+    return grown(before, thread_waits())
+
+
+def grown(before: Mapping[int, float], now: Mapping[int, float]) -> float:
+    """How much longer threads have waited.
+
+    By thread: a sum over all falls, when one ends, by what that one has ever waited. What it
+    has waited in between is not known, and not in it.
+    """
+    return sum(max(0.0, kept - before.get(each, 0.0)) for each, kept in now.items())
 
 
 def kept_from(task: Path) -> float:

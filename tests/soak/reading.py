@@ -31,7 +31,7 @@ from prokurist import (
     errors,
 )
 from tests.oracles.watching import requests_of
-from tests.soak.lateness import Lateness, starved
+from tests.soak.lateness import Lateness, starved_since, thread_waits
 from tests.soak.numbering import Places
 
 CATCHES_UP_WITHIN: Final = 120.0
@@ -94,7 +94,7 @@ class Reader:
 
         What the machine owes this process is not counted as lateness.
         """
-        began, owed = time.monotonic(), starved()
+        began, owed = time.monotonic(), thread_waits()
         gave_up = False
         try:
             return call()
@@ -109,7 +109,7 @@ class Reader:
         finally:
             elapsed = time.monotonic() - began
             if elapsed > timeout:
-                elapsed = max(timeout, elapsed - max(0.0, starved() - owed))
+                elapsed = max(timeout, elapsed - starved_since(owed))
             self.late.ended(kind, timeout, elapsed, gave_up=gave_up)
         return None
 

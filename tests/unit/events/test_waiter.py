@@ -10,7 +10,7 @@ from prokurist.events.waiter import Waiter
 def test_it_is_closed_until_opened_and_open_from_then_on() -> None:
     """Waiting at a closed gate ends with the time, at an open one at once."""
     waiter = Waiter()
-    assert repr(waiter) == "Gate(closed)"
+    assert repr(waiter) == "Waiter(closed)"
     assert not waiter.wait(0)
     assert not waiter.wait(-1)
     waiter.open()
@@ -18,7 +18,7 @@ def test_it_is_closed_until_opened_and_open_from_then_on() -> None:
     assert waiter.is_open
     assert waiter.wait(0)
     assert waiter.wait(float("inf"))
-    assert repr(waiter) == "Gate(open)"
+    assert repr(waiter) == "Waiter(open)"
 
 
 def test_another_thread_opens_it() -> None:

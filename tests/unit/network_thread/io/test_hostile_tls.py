@@ -120,7 +120,7 @@ def longest_turn(driver: Driver, until: Callable[[], bool]) -> float:
 
     Whether it computes or blocks; what the machine gave to others meanwhile is taken off.
     """
-    me = [threading.current_thread()]
+    me = threading.current_thread()
     longest, give_up = 0.0, monotonic() + 20
     while not until():
         began = monotonic() - starved(me)
@@ -354,7 +354,7 @@ def test_a_long_answer_lets_others_have_their_turn(
     long.connection.write(framed(body))
     ciphertext = long.outgoing.read()
     long.socket.settimeout(10)
-    me = [threading.current_thread()]
+    me = threading.current_thread()
     longest, portion = 0.0, len(ciphertext) // 64 + 1
     for nth, at in enumerate(range(0, len(ciphertext), portion)):
         long.socket.sendall(ciphertext[at : at + portion])
