@@ -152,10 +152,10 @@ def _tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) 
     contexts.on_renewed = on_renewed
     if not config.enable_ssl_certificate_verification:
         key = "enable.ssl.certificate.verification=false"
-        trace.emit(TLS_UNVERIFIED, what="Nothing is", key=key)
+        trace.emit(TLS_UNVERIFIED, what="The brokers' certificates", key=key)
     elif config.ssl_endpoint_identification_algorithm == "none":
         key = "ssl.endpoint.identification.algorithm=none"
-        trace.emit(TLS_UNVERIFIED, what="The names are", key=key)
+        trace.emit(TLS_UNVERIFIED, what="The names in the brokers' certificates", key=key)
 
 
 def telemetry_of(

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from prokurist.errors.tree import RetriableException
+from prokurist.errors.topics import NetworkException
+from prokurist.errors.tree import DisconnectException, RetriableException
 from prokurist.types import TopicPartition, counted, named
 
 MOST_RUNS_TOLD = 6
@@ -135,6 +136,10 @@ def _account(error: TimeoutException) -> str:
             "It may have happened all the same: a request was on the wire and its answer is "
             "not known."
         )
+    if not error.attempts and isinstance(
+        error.last_error, NetworkException | DisconnectException
+    ):
+        sentences.append("`prokurist doctor` takes each step of a connection by itself.")
     sentences.append(_way_out(error))
     return " ".join(sentences)
 
@@ -144,7 +149,7 @@ def _verdict(error: TimeoutException) -> str:
     if error.partitions:
         subject += f" for {named(error.partitions)}"
     elif error.topic is not None:
-        subject += f" of topic {error.topic}"
+        subject += f" {'to' if error.operation == 'send' else 'of'} topic {error.topic}"
     if error.timeout == 0:
         return f"{subject} was given no time to wait (timeout 0) and had no answer at hand."
     given = "" if error.timeout is None else f" was given {seconds(error.timeout)} and"

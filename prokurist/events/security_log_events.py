@@ -13,8 +13,8 @@ _connection = partial(EventKind, area="connection", side=Side.NETWORK)
 TLS_UNVERIFIED: Final = _connection(
     "tls_unverified",
     Level.WARNING,
-    "{what} not verified of the brokers' certificates, by {key}: a stranger who can redirect "
-    "packets can read and answer in a broker's place",
+    "{what} are not verified ({key}): a stranger who can redirect packets can read and answer "
+    "in a broker's place",
     "The configuration turns a part of TLS's verification off.",
 )
 TLS_RENEWED: Final = _connection(

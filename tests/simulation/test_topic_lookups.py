@@ -284,7 +284,7 @@ def test_an_answer_that_names_no_broker_is_none() -> None:
         ("frozen", "retry backoff"),
         ("killed", "retry backoff"),
         ("unreachable", "a connection to bootstrap broker (10.0.0.1:9092)"),
-        ("throttled", "a broker that may be asked"),
+        ("throttled", "a broker to ask"),
     ],
 )
 @pytest.mark.parametrize("operation", ["partitions_for", "list_topics"])

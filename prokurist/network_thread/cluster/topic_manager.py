@@ -144,7 +144,7 @@ class TopicManager:
             # The answer could only come too late: nothing is sent (B9, B10).
             raise Expired("there is no time to ask a broker")
         while True:
-            call.wait_begins("a broker that may be asked", self._timer.now)
+            call.wait_begins("a broker to ask", self._timer.now)
             node = await self._metadata.any_broker()
             call.wait_begins(f"a connection to {node}", self._timer.now)
             try:

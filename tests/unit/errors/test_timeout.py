@@ -1,10 +1,19 @@
 """The text of a TimeoutException, word by word: it is read at three in the morning."""
 
 import math
+from functools import partial
 
 import pytest
 
-from prokurist.errors import Attempt, NotCoordinatorException, TimeoutException, Wait
+from prokurist.errors import (
+    Attempt,
+    DisconnectException,
+    KafkaException,
+    NetworkException,
+    NotCoordinatorException,
+    TimeoutException,
+    Wait,
+)
 from prokurist.errors.timeout import seconds
 from prokurist.types import TopicPartition
 
@@ -84,6 +93,23 @@ def test_nothing_was_sent() -> None:
         "Nothing was sent: it waited 1 s for a broker that can be reached. "
         "To wait longer, pass a larger timeout."
     )
+
+
+@pytest.mark.parametrize("error", [NetworkException("refused"), DisconnectException("HTTP")])
+def test_no_connection_came_about(error: KafkaException) -> None:
+    """B1: more time seldom helps, so it names the command that tries each step."""
+    late = partial(
+        TimeoutException,
+        operation="send",
+        timeout=1.0,
+        topic="orders",
+        config_key=KEY,
+        last_error=error,
+    )
+    said = str(late())
+    assert said.startswith("send to topic orders was given 1 s")
+    assert "`prokurist doctor` takes each step of a connection by itself. To wait" in said
+    assert "doctor" not in str(late(attempts=[Attempt("Metadata", ONE, 0.0, 0.1, "answered")]))
 
 
 def test_no_time_at_all() -> None:
