@@ -20,6 +20,8 @@ PLACES = ("call", "c_return")
 UNHEARD = ("<genexpr>", "_remove")
 """Called when something is freed, generators and weak references: what these raise goes
 nowhere."""
+HEARS_THE_COLLECTOR = "hypothesis."
+"""Called when the collector runs, wherever that is; what it raises goes nowhere, either."""
 LOCKING = "logging"
 """Interrupted between taking a handler's lock and its own `try`, Python's logging keeps the
 lock for good; then any thread that logs next, in any test, stands still."""
@@ -81,6 +83,8 @@ def is_ours(frame: FrameType | None) -> bool:
         module = frame.f_globals["__name__"]
         # Of a client of an earlier test, which is collected just now, likewise.
         if module == LOCKING or frame.f_code.co_name == "__del__":
+            return False
+        if module.startswith(HEARS_THE_COLLECTOR):
             return False
         if module.startswith("prokurist."):
             return True
