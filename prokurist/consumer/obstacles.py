@@ -191,6 +191,14 @@ class Obstacles:
             return about(
                 EmptyCause.FETCHING, "no fetch has been answered yet for", survey.unanswered
             )
+        if survey.held_back:
+            offsets = counted(sum(survey.held_back.values()), "offset")
+            return about(
+                EmptyCause.OPEN_TRANSACTION,
+                f"transactions that are open hold back {offsets}, by "
+                f"isolation.level=read_committed, in",
+                survey.held_back,
+            )
         return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
 
 

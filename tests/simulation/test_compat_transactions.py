@@ -41,7 +41,7 @@ def test_the_default_isolation_is_that_of_librdkafka(name: str) -> None:
 
 
 def test_a_position_is_behind_the_markers_that_were_read() -> None:
-    """B425: so that who reads up to the end of a log finds it, and commits it."""
+    """So that who reads up to the end of a log finds it, and commits it."""
     partition = TopicPartition("orders", 0)
     world = with_transactions()
     with confluent.assigned(world) as consumer:
@@ -54,7 +54,7 @@ def test_a_position_is_behind_the_markers_that_were_read() -> None:
 
 
 def test_a_position_after_an_iteration_is_behind_its_markers() -> None:
-    """B425: with kafka-python's face."""
+    """With kafka-python's face, whose users compare it with the end of the log."""
     world = with_transactions()
     keys = {"isolation_level": "read_committed", "consumer_timeout_ms": 1000}
     with kafka.assigned(world, **keys) as consumer:

@@ -261,6 +261,8 @@ class CommitManager:
         call: Call,
         partitions: tuple[TopicPartition, ...],
         taker: Taker | None = None,
+        *,
+        stable: bool = True,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up what is committed; None for a partition without a commit.
 
@@ -269,11 +271,12 @@ class CommitManager:
             partitions: Of which partitions.
             taker: Is given what each answer tells; one for all of them may be long in
                 coming, while a transaction is open.
+            stable: Whether to wait for that transaction.
         """
-        return await self._lookups.look_up(call, partitions, taker)
+        return await self._lookups.look_up(call, partitions, taker, stable=stable)
 
     async def _look_up(
-        self, call: Call, partitions: frozenset[TopicPartition], told: Taker
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker, *, stable: bool
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         left = set(partitions)
@@ -286,7 +289,7 @@ class CommitManager:
             request = OffsetFetch(
                 self._group_id,
                 tuple(sorted(left)),
-                require_stable=True,
+                require_stable=stable,
                 unstable_will_do=True,
                 member_id=sent_as.member_id if sent_as.by_epoch else None,
                 member_epoch=sent_as.epoch if sent_as.by_epoch else -1,
