@@ -1,8 +1,10 @@
 """A consumer of committed records, before a transaction that others have open."""
 
-from prokurist import EmptyCause, KafkaConsumer
+import pytest
+
+from prokurist import EmptyCause, KafkaConsumer, OffsetAndMetadata, TimeoutException
 from prokurist.records.why_empty import WhyEmpty
-from tests.simulation.reading import A, B, reader
+from tests.simulation.reading import A, B, reader, written
 from tests.simulation.world import World
 
 
@@ -47,3 +49,20 @@ def test_who_reads_all_records_waits_for_no_transaction() -> None:
     with reader(with_an_open_transaction(behind=1)) as consumer:
         assert len(consumer.poll(1.0)) == 2
         assert why(consumer).cause is EmptyCause.NOTHING_NEW
+
+
+def test_a_position_that_a_transaction_has_yet_to_settle_is_told_of() -> None:
+    """B425: by a poll and by `wait_until_ready`, until the transaction ends."""
+    world = written(3)
+    with world.consumer(group_id="billing") as consumer:
+        consumer.commit_sync({A: OffsetAndMetadata(1)})
+        consumer.assign((A, B))
+        open_transaction = world.control.unstable_offsets("billing", A)
+        with open_transaction:
+            found = why(consumer)
+            assert (found.cause, found.partitions) == (EmptyCause.NO_POSITION, (A,))
+            assert found.text.startswith("a transaction that is open commits offsets")
+            with pytest.raises(TimeoutException, match="a transaction that is open commits"):
+                consumer.wait_until_ready(1.0)
+        assert consumer.wait_until_ready(2.0) == {A, B}
+        assert len(consumer.poll(1.0)) == 2

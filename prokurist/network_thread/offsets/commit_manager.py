@@ -47,6 +47,7 @@ COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that 
 appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
 """
 
+UNSTABLE = 88
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
 
@@ -278,6 +279,14 @@ class CommitManager:
     async def _look_up(
         self, call: Call, partitions: frozenset[TopicPartition], told: Taker, *, stable: bool
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        try:
+            return await self._ask_until_told(call, partitions, told, stable=stable)
+        finally:
+            self.counters.unsettled -= partitions
+
+    async def _ask_until_told(
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker, *, stable: bool
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         left = set(partitions)
         failures = 0
@@ -321,6 +330,8 @@ class CommitManager:
                         )
                 found.update(new)
                 self.counters.knows(new)
+                unsettled = {tp for tp, code in failed.items() if code == UNSTABLE}
+                self.counters.unsettled = (self.counters.unsettled - partitions) | unsettled
                 told(new)
                 await self._errors.recover(
                     call,
