@@ -12,6 +12,7 @@ from prokurist.errors import (
     CoordinatorNotAvailableException,
     SslAuthenticationException,
     TimeoutException,
+    UnstableOffsetCommitException,
     UnsupportedSaslMechanismException,
     UnsupportedVersionException,
 )
@@ -142,6 +143,13 @@ def on_committed(error: Exception) -> str:
     """Advice on a coordinator that does not tell committed offsets."""
     if isinstance(error, AuthorizationException):
         return "The user may not see this: grant DESCRIBE on the group and on its topics."
+    cause = error.last_error if isinstance(error, TimeoutException) else error
+    if isinstance(cause, UnstableOffsetCommitException):
+        return (
+            "A producer's transaction that is open commits offsets of this group, and nobody "
+            "reads on from there until it ends: by its producer, or by its "
+            "transaction.timeout.ms. kafka-transactions.sh lists those that are open."
+        )
     return (
         "The coordinator is known and does not answer: it is frozen, overloaded or still "
         "loading the group; other groups have other coordinators."

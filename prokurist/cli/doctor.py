@@ -337,17 +337,20 @@ class Doctor:
                 yield Step(name, StepResult.SKIPPED, reason)
             return
 
-        def committed(until: Deadline) -> dict[TopicPartition, OffsetAndMetadata | None]:
-            return consumer.committed(partitions, self._until(until))
+        def committed(
+            until: Deadline, *, stable: bool = True
+        ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+            return consumer.committed(partitions, self._until(until), stable=stable)
 
         def advise(error: Exception, coordinator: str | None) -> str:
             return (advice.on_committed if coordinator else advice.on_coordinator)(error)
 
-        # The first look-up finds the coordinator; the second takes what each one will.
+        # The first look-up finds the coordinator; the second takes what each one will. Half of
+        # the time is kept for what follows, whose causes are others.
         first = self._take(
             "Coordinator",
-            1,
-            committed,
+            2,
+            partial(committed, stable=False),
             lambda _: f"{consumer.health().coordinator} coordinates {self._config.group_id}",
             lambda error: advise(error, consumer.health().coordinator),
         )
@@ -366,8 +369,8 @@ class Doctor:
         if partitions is unseen:
             yield Step("Committed", StepResult.SKIPPED, "no topic of it can be seen")
             return
-        step = self._take("Committed", 1, committed, told, advice.on_committed).step
-        if not any(first.found.values()):
+        step = self._take("Committed", 2, committed, told, advice.on_committed).step
+        if step.verdict is StepResult.OK and not any(first.found.values()):
             step = replace(step, verdict=StepResult.WARNING, advice=advice.NOTHING_COMMITTED)
         yield step
 
@@ -380,7 +383,9 @@ class Doctor:
             for topic in self._topics
             for info in listed.get(topic, ())
         ]
-        if partitions:
+        if partitions and self._asked.left() <= 0:
+            yield Step("Records", StepResult.SKIPPED, "no time is left")
+        elif partitions:
             yield self._take(
                 "Records",
                 1,

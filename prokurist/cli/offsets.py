@@ -73,7 +73,8 @@ def offsets(
         listed = consumer.list_topics(asked.left())
         infos = [info for _, each in sorted(listed.items()) for info in each]
     partitions = [TopicPartition(info.topic, info.partition) for info in infos]
-    committed = consumer.committed(partitions, asked.left())
+    # As Java's tool does it: one open transaction would hide the lag of all groups.
+    committed = consumer.committed(partitions, asked.left(), stable=False)
     if not any(committed.values()):
         where = f" in {', '.join(topics)}" if topics else ""
         raise Failed(f"the group {group!r} has committed nothing{where}: is its name right?")

@@ -422,7 +422,12 @@ def place_of(machinery: Machinery) -> GroupPlace | None:
     if group is None:
         return None
     epoch = machinery.member_identity.identity.epoch
-    return GroupPlace(group.membership.standing, epoch, group.coordinator.name)
+    return GroupPlace(
+        group.membership.standing,
+        epoch,
+        group.coordinator.name,
+        group.commits.counters.unsettled,
+    )
 
 
 def counts_of(counted: CountedConsumer) -> dict[str, float]:

@@ -37,12 +37,17 @@ class Lookups:
         self,
         partitions: TopicPartition | Iterable[TopicPartition],
         timeout: float | timedelta | None = None,
+        *,
+        stable: bool = True,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up what the group has committed.
 
         Args:
             partitions: One partition, or several.
             timeout: Seconds; None for `default.api.timeout.ms`.
+            stable: Whether to wait for transactions that are open and commit offsets of
+                these partitions. Else what was committed before them is returned, for
+                who watches a group and does not read on from there.
 
         Returns:
             For each partition what is committed, or None where nothing is.
@@ -59,7 +64,7 @@ class Lookups:
             call = self._caller.call("committed", timeout, partitions=wanted)
             found: dict[TopicPartition, OffsetAndMetadata | None] = {}
             if wanted:
-                found = self._caller.ask(call, LookUpCommitted(call, wanted))
+                found = self._caller.ask(call, LookUpCommitted(call, wanted, stable))
             return found
 
     def beginning_offsets(

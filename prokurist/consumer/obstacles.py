@@ -26,11 +26,13 @@ class GroupPlace:
         state: Where the member stands.
         epoch: The generation, or the member's epoch; −1 while it is in none.
         coordinator: The group's coordinator, where it is known.
+        unsettled: Partitions whose committed offsets a transaction has yet to settle.
     """
 
     state: MembershipState
     epoch: int
     coordinator: str | None
+    unsettled: Collection[TopicPartition] = ()
 
 
 class Obstacles:
@@ -161,6 +163,14 @@ class Obstacles:
     def _unplaced(self, survey: Survey) -> WhyEmpty | None:
         if not survey.unplaced:
             return None
+        place = self._place()
+        if place is not None and (unsettled := survey.unplaced.intersection(place.unsettled)):
+            return about(
+                EmptyCause.NO_POSITION,
+                "a transaction that is open commits offsets, and until it ends the position "
+                "is not known of",
+                unsettled,
+            )
         return about(
             EmptyCause.NO_POSITION, "the position is not known yet of", survey.unplaced
         )
@@ -190,6 +200,14 @@ class Obstacles:
         if survey.unanswered:
             return about(
                 EmptyCause.FETCHING, "no fetch has been answered yet for", survey.unanswered
+            )
+        if survey.held_back:
+            offsets = counted(sum(survey.held_back.values()), "offset")
+            return about(
+                EmptyCause.OPEN_TRANSACTION,
+                f"transactions that are open hold back {offsets}, by "
+                f"isolation.level=read_committed, in",
+                survey.held_back,
             )
         return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
 

@@ -196,7 +196,11 @@ class Ranges(Polling, Lookups):
         try:
             call.result()
         except TimeoutException as error:
-            error.add_note(f"It had come to offset {position} of the range {wanted}.")
+            # Where the leaders have answered, that alone does not say what is missing.
+            error.add_note(
+                f"It had come to offset {position} of the range {wanted}: "
+                f"{self._obstacles.look()}."
+            )
             raise
         raise AssertionError("a call that was left has an error")
 

@@ -23,6 +23,7 @@ LOOK_AGAIN: Final = 0.05
 READY: Final = frozenset(
     {
         EmptyCause.FETCHING,
+        EmptyCause.OPEN_TRANSACTION,
         EmptyCause.NOTHING_NEW,
         EmptyCause.NOTHING_ASSIGNED,
         EmptyCause.PAUSED,

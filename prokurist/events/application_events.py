@@ -62,10 +62,15 @@ class AutoCommit:
 
 @dataclass(frozen=True, slots=True)
 class LookUpCommitted:
-    """Look up committed offsets; the answer is `{partition: OffsetAndMetadata | None}`."""
+    """Look up committed offsets; the answer is `{partition: OffsetAndMetadata | None}`.
+
+    Attributes:
+        stable: Whether transactions that are open and commit offsets of them are waited for.
+    """
 
     call: Call
     partitions: tuple[TopicPartition, ...]
+    stable: bool = True
 
 
 class Edge(Enum):

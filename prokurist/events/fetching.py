@@ -80,6 +80,7 @@ class Fetching(Assignment):
         after: Position | None,
         *,
         end: int | None = None,
+        written: int | None = None,
         start: int | None = None,
         leader_epoch: int | None = None,
     ) -> bool:
@@ -89,6 +90,8 @@ class Fetching(Assignment):
             wish: What was asked for.
             after: Where the next fetch begins; None where nothing came.
             end: Where the log ends, as the leader said.
+            written: Where it ends regardless of transactions that are open; None where
+                these are not waited for.
             start: Where it begins.
             leader_epoch: The epoch in which it was asked; the position counts as
                 confirmed in it.
@@ -102,7 +105,7 @@ class Fetching(Assignment):
                 return False
             state.unread = False
             if end is not None:
-                state.end = end
+                state.end, state.written = end, written
             if start is not None:
                 state.start = start
             if after is not None:

@@ -101,6 +101,8 @@ class PartitionState:
         born: The ticket of its assignment, which answers about its log are bound to.
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: Whether that is being looked up.
+        written: Where it ends regardless of transactions that are open, as far as we have
+            heard; None for who does not wait for these.
         start: Where the log begins, as far as we have heard.
         topic: The id of its topic; None while that is not known.
         by_id: Whether the group has given it by that id, and not by its name.
@@ -135,6 +137,7 @@ class PartitionState:
         "told",
         "topic",
         "unread",
+        "written",
     )
 
     def __init__(self, ticket: int) -> None:
@@ -147,6 +150,7 @@ class PartitionState:
         self.told: bool = False
         self.end_asked: bool = False
         self.end: int | None = None
+        self.written: int | None = None
         self.start: int | None = None
         self.stop: int | None = None
         self.standing: FetchState = FetchState.NEW
@@ -178,6 +182,19 @@ class PartitionState:
             # Nothing more comes of a range; its reader is told so, and has to find it.
             fresh.stop, fresh.born = self.stop, self.born
         return fresh
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log has records that have not been returned, as far as is known."""
+        at = self.returned
+        return at is not None and self.end is not None and at.offset < self.end
+
+    @property
+    def held_back(self) -> int:
+        """How many offsets transactions that are open hold back, as far as is known."""
+        if self.written is None or self.end is None:
+            return 0
+        return max(0, self.written - self.end)
 
     @property
     def returned(self) -> Position | None:

@@ -9,7 +9,7 @@ to the ticket under which it was asked: after a seek or another assignment
 in the meantime it is dropped, and `settle` returns False.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from prokurist.config import OffsetReset
@@ -52,6 +52,7 @@ class Survey(NamedTuple):
         unplaced: What of that has no position that can be read from.
         unanswered: What of that no fetch was answered for, and whose end is not known.
         behind: What of that has records that have not been returned, as far as is known.
+        held_back: How many offsets of that transactions that are open hold back.
     """
 
     subscribed: bool
@@ -61,6 +62,7 @@ class Survey(NamedTuple):
     unplaced: frozenset[TopicPartition]
     unanswered: frozenset[TopicPartition]
     behind: frozenset[TopicPartition]
+    held_back: Mapping[TopicPartition, int]
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets):
@@ -401,13 +403,8 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 frozenset(
                     tp for tp, state in read.items() if state.end is None and state.unread
                 ),
-                frozenset(
-                    tp
-                    for tp, state in read.items()
-                    if (at := state.returned) is not None
-                    and state.end is not None
-                    and at.offset < state.end
-                ),
+                frozenset(tp for tp, state in read.items() if state.is_behind),
+                {tp: held for tp, state in read.items() if (held := state.held_back)},
             )
 
     def places(self, partitions: Iterable[TopicPartition]) -> list[Place]:

@@ -135,8 +135,8 @@ class Group:
             case AutoCommit():
                 self.auto.overtake(event.offsets)
                 self._calls.start(event.call, self.auto.commit(event))
-            case LookUpCommitted(call, partitions):
-                self._calls.start(call, self.commits.committed(call, partitions))
+            case LookUpCommitted(call, partitions, stable):
+                self._calls.start(call, self.commits.committed(call, partitions, stable=stable))
             case Polled():
                 self.membership.polled()
             case StepDone():

@@ -38,6 +38,9 @@ class EmptyCause(Enum):
     """There are records that have not arrived yet, or no answer has told whether there are."""
     SKIPPED = "skipped"
     """Only transaction markers and aborted records were read, which are not returned."""
+    OPEN_TRANSACTION = "open_transaction"
+    """With `isolation.level=read_committed`, only records of transactions that are open, or
+    behind them, are left."""
     NOTHING_NEW = "nothing_new"
     """All records that there are have been returned."""
 

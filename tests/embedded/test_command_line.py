@@ -203,6 +203,22 @@ def test_lag_is_shown_by_topic_and_its_exit_code_is_for_cron(
     assert "is its name right?" in done.err
 
 
+def test_lag_is_shown_while_a_transaction_commits_offsets(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """B425: by what was committed before; of its group, and of others."""
+    commit(kafka, "billing", p0=1)
+    commit(kafka, "shipping", p0=3)
+    with kafka.unstable_offsets("billing", TopicPartition("orders", 0)):
+        done = at("lag", "-J")
+        assert done.code == DONE
+        assert [(each["group"], each["lag"]) for each in done.objects] == [
+            ("billing", 2),
+            ("shipping", 0),
+        ]
+        assert at("offsets", "-G", "billing", "-J").objects[0]["committed"] == 1
+
+
 def test_a_group_that_has_committed_nothing_is_not_left_out_silently(
     at: Command, kafka: EmbeddedBroker
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from prokurist.cli.entry import DONE, FAILURE
 from prokurist.network_thread.wire.versions import RELEASES
 from prokurist.testing.broker import EmbeddedBroker
+from prokurist.types import TopicPartition
 from tests.embedded.commands import LATE, STARTING, TIMEOUT, Command, Ended, commit
 from tests.embedded.hostile import Hostile
 from tests.stopwatch import undisturbed
@@ -52,6 +53,20 @@ def test_the_coordinator_is_asked_for_without_a_topic_that_is_seen(at: Command) 
     assert verdicts(done)["Committed"] == "skipped"
     (committed,) = (each for each in done.objects if each["step"] == "Committed")
     assert committed["finding"] == "no topic of it can be seen"
+
+
+def test_an_open_transaction_is_not_blamed_on_the_coordinator(
+    at: Command, kafka: EmbeddedBroker
+) -> None:
+    """B425: and it leaves time for the steps that follow."""
+    commit(kafka, "billing", p0=1)
+    with kafka.unstable_offsets("billing", TopicPartition("orders", 0)):
+        done = at("doctor", "-G", "billing", "-t", "orders", "-J")
+    told = verdicts(done)
+    assert [told[step] for step in ("Coordinator", "Committed", "Records", "Rights")] == [
+        *("ok", "failed", "ok", "ok")
+    ]
+    assert advice(done).startswith("A producer's transaction that is open commits offsets")
 
 
 def test_the_doctor_walks_to_a_broker_that_is_only_advertised(

@@ -190,6 +190,20 @@ def test_a_transaction_that_is_open() -> None:
     assert type(caught.value.last_error) is errors.UnstableOffsetCommitException
 
 
+def test_what_was_committed_before_a_transaction_that_is_open() -> None:
+    """B425: at once with `stable=False`, beside a look-up that waits for the transaction."""
+    world = World()
+    with world.consumer(group_id="billing") as consumer:
+        consumer.commit_sync({TP: OffsetAndMetadata(5)})
+        with world.control.unstable_offsets("billing", TP):
+            with pytest.raises(errors.TimeoutException):
+                consumer.committed(TP, 1.0)
+            began = world.clock.time
+            assert consumer.committed(TP, stable=False) == {TP: OffsetAndMetadata(5)}
+            assert world.clock.time - began < 0.1
+        assert consumer.committed(TP) == {TP: OffsetAndMetadata(5)}
+
+
 def test_a_member_epoch_without_membership() -> None:
     """B71: a client that is no member is refused at once."""
     world = World()

@@ -191,6 +191,7 @@ def test_open_transactions_are_waited_for() -> None:
     with reader(world, isolation_level="read_committed") as consumer:
         assert drained(consumer) == {A: [0]}
         assert consumer.current_lag(A) == 0
+        assert consumer.wait_until_ready(1.0) == {A}
         world.control.end_transaction(A, 9, committed=True)
         assert [each.value for each in consumer.poll(1.0)] == [b"open", b"plain"]
         assert consumer.position(A) in (5, 6)

@@ -115,6 +115,22 @@ def test_the_end_may_be_a_marker_or_an_aborted_record(level: str) -> None:
         assert world.clock.time - began < 0.5
 
 
+def test_what_a_range_waits_for_is_said() -> None:
+    """A transaction that is open, or an end that the log does not have yet."""
+    world = written(2)
+    with ranger(world) as consumer:
+        with pytest.raises(errors.TimeoutException) as caught:
+            read(consumer, 0, 4, timeout=2.0)
+        (note,) = caught.value.__notes__
+        come = "It had come to offset 2 of the range orders-0 from 0 to 4"
+        assert note == f"{come}: no records were added to orders-0."
+    world.control.append(A, b"open", b"open", producer=9)
+    with ranger(world, isolation_level="read_committed") as consumer:
+        with pytest.raises(errors.TimeoutException) as caught:
+            read(consumer, 0, 4, timeout=2.0)
+        assert "transactions that are open hold back 2 offsets" in caught.value.__notes__[0]
+
+
 def test_what_is_damaged_beyond_the_end_is_not_met() -> None:
     """Nothing is decoded that was not asked for; before the end it is an error."""
     world = World()
@@ -224,9 +240,9 @@ def test_a_broker_that_freezes_ends_it_at_its_deadline(bound: str) -> None:
         assert (error.operation, error.partitions) == ("read_range", (A,))
         assert [each.request for each in error.attempts] == ["Fetch"]
         assert error.attempts[0].node in str(error)
-        assert error.__notes__ == [
-            f"It had come to offset {len(got)} of the range orders-0 from 0 to 50."
-        ]
+        (note,) = error.__notes__
+        come = f"It had come to offset {len(got)} of the range orders-0 from 0 to 50: no broker"
+        assert note.startswith(come)
         assert got == list(range(40))
         world.control.thaw()
         assert read(consumer, 20, 40) == list(range(20, 40))

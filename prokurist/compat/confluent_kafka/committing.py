@@ -12,6 +12,7 @@ from prokurist.compat.confluent_kafka.subscribing import Subscribing
 from prokurist.compat.confluent_kafka.values import Message, TopicPartition
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
+from prokurist.errors import TimeoutException
 from prokurist.events.clock import Deadline
 from prokurist.types import OffsetAndMetadata
 from prokurist.types import TopicPartition as OurPartition
@@ -110,6 +111,7 @@ class Committing(Subscribing):
         with self._converted():
             assigned = self._consumer.assignment()
         if self._settings.stores:
+            self._read_on()
             found = {tp: OffsetAndMetadata(at, "", by) for tp, (at, by) in self._read.items()}
         else:
             found = self._stored
@@ -118,6 +120,20 @@ class Committing(Subscribing):
             for tp, place in found.items()
             if tp in assigned and self._committed.get(tp) != place.offset
         }
+
+    def _read_on(self) -> None:
+        """Count what was read behind the last message, and is none: markers of transactions."""
+        if self._has_message:
+            return  # The consumer below counts it when the next one is asked for.
+        with self._converted():
+            assigned = self._consumer.assignment()
+            for tp in self._read.keys() & assigned:
+                try:
+                    at = self._consumer.position(tp, 0)
+                except TimeoutException:
+                    continue  # It is being looked up.
+                if at > self._read[tp][0]:
+                    self._read[tp] = at, self._read[tp][1]
 
     def _look_whether_it_exists(self, tp: OurPartition, code: int, deadline: Deadline) -> None:
         """Refuse a partition that does not exist, which the consumer below would wait for.

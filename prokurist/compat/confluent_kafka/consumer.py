@@ -121,6 +121,7 @@ class Consumer(Committing):
                 self._sleep(wait)
                 return None
             return self._failed(error, wait)
+        self._has_message = record is not None and not isinstance(record, Message)
         if record is None:
             if self._outages.are_heard:
                 self._outages.look(self._consumer.health())
@@ -241,13 +242,14 @@ class Consumer(Committing):
         return [as_committed(each, found[ours(each)]) for each in partitions]
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """One past the last message that was returned of each; else `OFFSET_INVALID`.
+        """Behind the last message that was returned of each; else `OFFSET_INVALID`.
 
         Raises:
             RuntimeError: The consumer is closed.
         """
         if self._closed:
             raise RuntimeError("Consumer closed")
+        self._read_on()
         return [
             TopicPartition(
                 each.topic, each.partition, self._read.get(ours(each), (OFFSET_INVALID,))[0]

@@ -25,6 +25,9 @@ _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
 
+_ISOLATION: Final = "isolation.level"
+"""librdkafka's default is `read_committed`, and Java's `read_uncommitted`."""
+
 _LARGEST: Final = 1_000_000
 """Bytes of key and value that a message has at most: librdkafka's `message.max.bytes`."""
 _SIZES: Final = {"message.max.bytes", "max.request.size"}
@@ -85,6 +88,8 @@ def consumer_settings(
     if callbacks["on_commit"] is not None:
         rest["on_committed"] = _as_ours(callbacks["on_commit"])
     _drop_others(ConsumerConfig, ProducerConfig, rest)
+    if _ISOLATION not in {each.replace("_", ".") for each in rest}:
+        rest[_ISOLATION] = "read_committed"
     found = _checked(ConsumerConfig, rest)
     missing = None
     if not found.allow_auto_create_topics:

@@ -38,6 +38,8 @@ class Subscribing(ConfluentClient):
     _wait: float
     _read: dict[OurPartition, tuple[int, int | None]]
     """By partition: the next offset after what was returned, and the leader epoch."""
+    _has_message: bool = False
+    """Whether the last `poll` has returned a message."""
     _committed: dict[OurPartition, int]
     """What this consumer has committed of that."""
     _ends_told: dict[OurPartition, int]

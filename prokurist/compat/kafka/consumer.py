@@ -211,6 +211,7 @@ class KafkaConsumer(LookingUp):
                 record = self._next_without_group(wait)
             else:
                 record = self._consumer.next(wait)
+        self._in_hand = None
         if record is not None:
             tp = TopicPartition(record.topic, record.partition)
             self._in_hand = tp, OurOffset(record.offset + 1, "", record.leader_epoch)

@@ -148,9 +148,13 @@ class FetchResponseHandler:
             outcome.redirected.append(wish.partition)
         else:
             outcome.well.append(wish.partition)
-        end = row.last_stable_offset if self._read_committed else row.high_watermark
+        end, written = row.high_watermark, None
+        if self._read_committed:
+            end, written = row.last_stable_offset, row.high_watermark
         if not len(row.records):
-            self._subscription.fetched(wish, None, end=end, start=row.log_start)
+            self._subscription.fetched(
+                wish, None, end=end, written=written, start=row.log_start
+            )
             return
         run = CODEC.extent(row.records)
         offset = wish.position.offset
@@ -163,7 +167,7 @@ class FetchResponseHandler:
         after = Position(run.next_offset, run.leader_epoch)
         epoch = put.question.leader_epoch
         if not self._subscription.fetched(
-            wish, after, end=end, start=row.log_start, leader_epoch=epoch
+            wish, after, end=end, written=written, start=row.log_start, leader_epoch=epoch
         ):
             return
         outcome.entries.append(

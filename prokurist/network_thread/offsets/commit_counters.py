@@ -40,13 +40,16 @@ class CommitCounters:
     Attributes:
         kinds: By `sync`, `async` and `auto`.
         done_at: When the coordinator took the last one; None before the first.
+        unsettled: Partitions that are looked up, and whose offsets a transaction that is open
+            has yet to settle.
     """
 
-    __slots__ = ("_offsets", "done_at", "kinds")
+    __slots__ = ("_offsets", "done_at", "kinds", "unsettled")
 
     def __init__(self) -> None:
         self.kinds: Family[CommitResults] = Family(CommitResults)
         self.done_at: float | None = None
+        self.unsettled: frozenset[TopicPartition] = frozenset()
         self._offsets: dict[TopicPartition, int] = {}
 
     def knows(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:

@@ -47,6 +47,7 @@ COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that 
 appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
 """
 
+UNSTABLE = 88
 UNNAMED = REQUEST_TIMED_OUT
 """What counts for a partition that an answer passes over in silence."""
 
@@ -261,6 +262,8 @@ class CommitManager:
         call: Call,
         partitions: tuple[TopicPartition, ...],
         taker: Taker | None = None,
+        *,
+        stable: bool = True,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Look up what is committed; None for a partition without a commit.
 
@@ -269,11 +272,20 @@ class CommitManager:
             partitions: Of which partitions.
             taker: Is given what each answer tells; one for all of them may be long in
                 coming, while a transaction is open.
+            stable: Whether to wait for that transaction.
         """
-        return await self._lookups.look_up(call, partitions, taker)
+        return await self._lookups.look_up(call, partitions, taker, stable=stable)
 
     async def _look_up(
-        self, call: Call, partitions: frozenset[TopicPartition], told: Taker
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker, *, stable: bool
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        try:
+            return await self._ask_until_told(call, partitions, told, stable=stable)
+        finally:
+            self.counters.unsettled -= partitions
+
+    async def _ask_until_told(
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker, *, stable: bool
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         left = set(partitions)
@@ -286,7 +298,7 @@ class CommitManager:
             request = OffsetFetch(
                 self._group_id,
                 tuple(sorted(left)),
-                require_stable=True,
+                require_stable=stable,
                 unstable_will_do=True,
                 member_id=sent_as.member_id if sent_as.by_epoch else None,
                 member_epoch=sent_as.epoch if sent_as.by_epoch else -1,
@@ -318,6 +330,8 @@ class CommitManager:
                         )
                 found.update(new)
                 self.counters.knows(new)
+                unsettled = {tp for tp, code in failed.items() if code == UNSTABLE}
+                self.counters.unsettled = (self.counters.unsettled - partitions) | unsettled
                 told(new)
                 await self._errors.recover(
                     call,

@@ -10,7 +10,7 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
@@ -24,9 +24,14 @@ Committed: TypeAlias = dict[TopicPartition, OffsetAndMetadata | None]
 Taker: TypeAlias = Callable[[Committed], None]
 """Is given what one answer tells."""
 
-Asking: TypeAlias = Callable[
-    [Call, frozenset[TopicPartition], Taker], Coroutine[Any, Any, Committed]
-]
+
+class Asking(Protocol):
+    """Asks the coordinator for offsets, as often as it takes."""
+
+    def __call__(
+        self, call: Call, partitions: frozenset[TopicPartition], told: Taker, /, *, stable: bool
+    ) -> Coroutine[Any, Any, Committed]:
+        """Begin; `stable` is whether open transactions are waited for."""
 
 
 class LookUp:
@@ -57,10 +62,15 @@ class CommittedLookups:
     def __init__(self, ask: Asking, timer: Timer) -> None:
         self._ask = ask
         self._timer = timer
-        self._joinable: dict[frozenset[TopicPartition], LookUp] = {}
+        self._joinable: dict[tuple[frozenset[TopicPartition], bool], LookUp] = {}
 
     async def look_up(
-        self, call: Call, partitions: tuple[TopicPartition, ...], taker: Taker | None = None
+        self,
+        call: Call,
+        partitions: tuple[TopicPartition, ...],
+        taker: Taker | None = None,
+        *,
+        stable: bool = True,
     ) -> Committed:
         """Look up committed offsets, joining an equal look-up if there is one.
 
@@ -68,11 +78,12 @@ class CommittedLookups:
             call: For whom.
             partitions: Which.
             taker: Is given what each answer tells, as it comes.
+            stable: Whether open transactions that commit some of them are waited for.
 
         Raises:
             KafkaException: What the look-up has met, for all who share it.
         """
-        wanted = frozenset(partitions)
+        wanted = frozenset(partitions), stable
         mine = self._joinable.get(wanted)
         if mine is None or mine.call.was_written:
             mine = self._joinable[wanted] = LookUp(self._timer.now)
@@ -83,7 +94,8 @@ class CommittedLookups:
             if mine.answer is None:
                 # Followed first: the ledger hears of its first steps, too.
                 mine.answer = begin(
-                    self._ask(mine.call, wanted, mine.told), "a look-up of offsets"
+                    self._ask(mine.call, wanted[0], mine.told, stable=stable),
+                    "a look-up of offsets",
                 )
             found = await mine.answer
         finally:
