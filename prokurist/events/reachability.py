@@ -4,6 +4,8 @@ Thread: the network thread writes, any thread reads. Each attribute is one refer
 as a whole; two of them may be of two moments.
 """
 
+from collections.abc import Mapping
+
 from prokurist.errors import AuthenticationException, KafkaException
 
 
@@ -15,14 +17,23 @@ class Reachability:
         unreachable_since: Since when there is no connection to any broker though one is
             wanted; None while there is one, or while none is needed.
         last_failure: The last error of a connection, and when it came; None before the first.
+        throttled_until: Until when brokers have asked not to be fetched from, by their ids:
+            this client is over a quota.
     """
 
-    __slots__ = ("answered_at", "last_failure", "unreachable_since")
+    __slots__ = ("answered_at", "last_failure", "throttled_until", "unreachable_since")
 
     def __init__(self) -> None:
         self.answered_at: float | None = None
         self.unreachable_since: float | None = None
         self.last_failure: tuple[KafkaException, float] | None = None
+        self.throttled_until: Mapping[int, float] = {}
+
+    def throttled(self, node: int, until: float | None) -> None:
+        """Note until when a broker has asked not to be fetched from; None for not at all."""
+        if until is not None or node in self.throttled_until:
+            others = {id_: at for id_, at in self.throttled_until.items() if id_ != node}
+            self.throttled_until = others if until is None else {**others, node: until}
 
     def connected(self) -> None:
         """Note that a broker has answered the first request of a connection."""

@@ -238,6 +238,7 @@ class FetchManager:
     async def _lost(self, source: FetchSource, error: KafkaException) -> bool:
         """Handle a fetch without an answer: the broker is asked again after a pause."""
         source.lost(error)
+        self._client.reachability.throttled(source.node.id, None)
         asked = tuple(source.session.asked)
         is_replica = self._replicas.is_read_from(source.node.id)
         for tp in asked:
@@ -260,6 +261,8 @@ class FetchManager:
             request: What it answers.
             took: Seconds from the request on.
         """
+        until = self._timer.now + answer.throttle if answer.throttle else None
+        self._client.reachability.throttled(source.node.id, until)
         if answer.error:
             return self._refused(source, answer.error)
         outcome = self._response_handler.judge(
