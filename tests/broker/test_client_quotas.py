@@ -43,8 +43,7 @@ def test_a_poll_that_a_quota_keeps_empty_says_so(
         for _ in range(20):
             producer.send(prokurist_topic, b"x" * 10_000, partition=0)
         producer.flush(30.0)
-    # Past the proxy: the broker does not look, for as long as it throttles, whether a connection
-    # was closed.
+    # Past the proxy: a broker that throttles does not look whether the connection was closed.
     with KafkaConsumer(
         bootstrap_servers=prokurist_kafka.direct_bootstrap,
         client_id=name,

@@ -10,9 +10,9 @@ TP = TopicPartition("orders", 0)
 OTHER = TopicPartition("orders", 1)
 
 
-def reader(world: World) -> KafkaConsumer:
+def reader(world: World, **keys: object) -> KafkaConsumer:
     """A consumer that has read what there is of one partition of each broker."""
-    consumer = world.consumer(auto_offset_reset="earliest", enable_auto_commit=False)
+    consumer = world.consumer(auto_offset_reset="earliest", enable_auto_commit=False, **keys)
     consumer.assign([TP, OTHER])
     while not consumer.at_end():
         consumer.poll(1.0)
@@ -53,10 +53,14 @@ def test_calls_to_several_brokers_name_the_one_that_throttles() -> None:
         assert wait.startswith(f"broker {one} ")
 
 
-def test_a_poll_that_a_quota_keeps_empty_says_so() -> None:
-    """B428: also where no broker has answered for long, as the only one asks for silence."""
+@pytest.mark.parametrize("request_timeout_ms", [1_000, 30_000])
+def test_a_poll_that_a_quota_keeps_empty_says_so(request_timeout_ms: int) -> None:
+    """B428: also where no broker has answered for long, as the only one asks for silence.
+
+    The next fetch may be given up in the queue meanwhile.
+    """
     world = grouped(partitions=2, records=3)
-    with reader(world) as consumer:
+    with reader(world, request_timeout_ms=request_timeout_ms) as consumer:
         with world.control.throttle("Fetch", 30.0, times=1):
             consumer.poll(1.0)
         for seconds in (0.5, 10.0):

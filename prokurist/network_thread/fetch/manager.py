@@ -238,7 +238,6 @@ class FetchManager:
     async def _lost(self, source: FetchSource, error: KafkaException) -> bool:
         """Handle a fetch without an answer: the broker is asked again after a pause."""
         source.lost(error)
-        self._client.reachability.throttled(source.node.id, None)
         asked = tuple(source.session.asked)
         is_replica = self._replicas.is_read_from(source.node.id)
         for tp in asked:
