@@ -175,9 +175,9 @@ class Obstacles:
 
     def _throttled(self, survey: Survey, now: float) -> WhyEmpty | None:
         silences = {
-            node: until - now
-            for node, until in self.reachability.throttled_until.items()
-            if until > now
+            node: each.until - now
+            for node, each in self.reachability.silences.items()
+            if each.until > now
         }
         cluster = self._cluster()
         held_up = [

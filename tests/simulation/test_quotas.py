@@ -1,5 +1,7 @@
 """A client that is over a quota: what its calls and polls say of it, in virtual time."""
 
+from typing import Any
+
 import pytest
 
 from prokurist import EmptyCause, KafkaConsumer, TopicPartition, errors
@@ -8,9 +10,10 @@ from tests.simulation.world import World
 
 TP = TopicPartition("orders", 0)
 OTHER = TopicPartition("orders", 1)
+NOT_LEADER = 6
 
 
-def reader(world: World, **keys: object) -> KafkaConsumer:
+def reader(world: World, **keys: Any) -> KafkaConsumer:
     """A consumer that has read what there is of one partition of each broker."""
     consumer = world.consumer(auto_offset_reset="earliest", enable_auto_commit=False, **keys)
     consumer.assign([TP, OTHER])
@@ -93,3 +96,42 @@ def test_what_another_broker_leads_is_read_beside() -> None:
         why = consumer.poll(1.0).why_empty
         assert why is not None
         assert why.cause is EmptyCause.NOTHING_NEW
+
+
+def test_records_that_a_quota_holds_back_say_so() -> None:
+    """B427: `flush`, a wait for a delivery and the delivery, also after another error."""
+    world = grouped(partitions=2)
+    with world.producer(delivery_timeout_ms=8_000, request_timeout_ms=2_000) as producer:
+        with world.control.fail("Produce", NOT_LEADER, partition=0):
+            refused = producer.send("orders", b"v", partition=0)
+            with pytest.raises(errors.TimeoutException):
+                producer.flush(0.02)
+        with world.control.throttle("Produce", 20.0, times=1):
+            producer.send("orders", b"v", partition=1).result(0.02)
+        with pytest.raises(errors.TimeoutException) as flushing:
+            producer.flush(2.0)
+        with pytest.raises(errors.TimeoutException) as asking:
+            refused.result(1.0)
+        for told in (flushing.value, asking.value):
+            assert "which throttles this client, as it is over a quota" in str(told)
+        (wait,) = flushing.value.waits
+        assert wait.ended - wait.started == pytest.approx(2.0)
+        error = refused.exception(10.0)
+        assert isinstance(error, errors.TimeoutException)
+        assert isinstance(error.last_error, errors.NotLeaderOrFollowerException)
+        assert "which throttles this client, as it is over a quota" in str(error)
+        assert 7.0 < error.waits[0].ended - error.waits[0].started <= 8.0
+        producer.purge()
+
+
+def test_a_quota_of_another_broker_is_none_of_a_deliverys_business() -> None:
+    """B427: only what its own leader asks for has kept it."""
+    world = grouped(partitions=2, nodes=2)
+    first, second = (each.leader for each in world.cluster.state.topics["orders"].partitions)
+    with world.producer(delivery_timeout_ms=4_000, request_timeout_ms=2_000) as producer:
+        with world.control.throttle("Produce", 20.0, node=first, times=1):
+            producer.send("orders", b"v", partition=0).result(1.0)
+        with world.control.fail("Produce", NOT_LEADER, node=second, times=None):
+            error = producer.send("orders", b"v", partition=1).exception(10.0)
+    assert isinstance(error, errors.TimeoutException)
+    assert "throttles" not in str(error)
