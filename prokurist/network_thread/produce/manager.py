@@ -268,6 +268,8 @@ class ProduceManager:
         cluster, terms = self._metadata.cluster, self._terms
         topics = {batch.topic for batch in taken.values()}
         ids = cluster.ids_of(topics)
+        for partition in taken:
+            partition.addressed_to(ids.get(partition.queue.tp.topic))
         request = Produce(
             terms.acks,
             terms.timeout,
