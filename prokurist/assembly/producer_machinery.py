@@ -217,6 +217,7 @@ def producer_machinery(
         wake=network.wake,
     )
     accumulator.obstacle = client.reachability.obstacle
+    accumulator.silent = client.reachability.silent
     accumulator.directory.on_leaders = partitioner.draw_again
     topics: ProducerTopics
     metadata = MetadataManager(

@@ -146,8 +146,8 @@ def on_committed(error: Exception) -> str:
     cause = error.last_error if isinstance(error, TimeoutException) else error
     if isinstance(cause, UnstableOffsetCommitException):
         return (
-            "A producer's transaction that is open commits offsets of this group, and nobody "
-            "reads on from there until it ends: by its producer, or by its "
+            "A producer's transaction that is open commits offsets of this group, whose "
+            "members read on from there when it ends: by its producer, or by its "
             "transaction.timeout.ms. kafka-transactions.sh lists those that are open."
         )
     return (

@@ -279,7 +279,9 @@ class Reading:
             return f"{self.count} of {counted(wanted.count, 'record')}{self.why_none()}"
         if not self._behind:
             return f"{read}{self.why_none()}"
-        return f"{read}: not at the end of {named(self._behind)}"
+        why = self._why_empty
+        kept = "" if why is None or why.cause in UNREMARKABLE else f": {why}"
+        return f"{read}: not at the end of {named(self._behind)}{kept}"
 
     def _left(self) -> float:
         return self._until.remaining(self._asked.clock.now())

@@ -83,6 +83,7 @@ class Obstacles:
             or self._outstanding(survey)
             or self._unplaced(survey)
             or self._leaderless(survey)
+            or self._throttled(survey, now)
             or self._silent(now)
             or self._behind(survey)
         )
@@ -181,6 +182,28 @@ class Obstacles:
         if not leaderless:
             return None
         return about(EmptyCause.NO_LEADER, "no leader is known of", leaderless)
+
+    def _throttled(self, survey: Survey, now: float) -> WhyEmpty | None:
+        silences = {
+            node: each.until - now
+            for node, each in self.reachability.silences.items()
+            if each.until > now
+        }
+        cluster = self._cluster()
+        held_up = [
+            (leader, tp)
+            for tp in survey.read
+            if silences and (leader := cluster.leader(tp)) is not None and leader.id in silences
+        ]
+        if not held_up:
+            return None
+        nodes = {str(leader): silences[leader.id] for leader, _ in held_up}
+        told = " and ".join(f"{node} for {nodes[node]:.1f} s more" for node in sorted(nodes))
+        return about(
+            EmptyCause.THROTTLED,
+            f"this client is over a quota, and throttled by {told}; not read meanwhile:",
+            [tp for _, tp in held_up],
+        )
 
     def _silent(self, now: float) -> WhyEmpty | None:
         answered_at = self.reachability.answered_at

@@ -27,6 +27,7 @@ READY: Final = frozenset(
         EmptyCause.NOTHING_NEW,
         EmptyCause.NOTHING_ASSIGNED,
         EmptyCause.PAUSED,
+        EmptyCause.THROTTLED,
     }
 )
 """Nothing of that is in the way of a record that is written now, or that ends by waiting."""

@@ -4,7 +4,24 @@ Thread: the network thread writes, any thread reads. Each attribute is one refer
 as a whole; two of them may be of two moments.
 """
 
-from prokurist.errors import AuthenticationException, KafkaException
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prokurist.errors import AuthenticationException, KafkaException, Wait
+from prokurist.types import Node
+
+ONE_SILENCE: Final = 1.0
+"""Seconds after a silence in which another one goes on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A stretch in which a broker is not asked; instants on the client's clock."""
+
+    node: Node
+    began: float
+    until: float
 
 
 class Reachability:
@@ -15,14 +32,41 @@ class Reachability:
         unreachable_since: Since when there is no connection to any broker though one is
             wanted; None while there is one, or while none is needed.
         last_failure: The last error of a connection, and when it came; None before the first.
+        silences: The silence that brokers have asked for, of fetches or of records to write,
+            by their ids: this client is over a quota.
     """
 
-    __slots__ = ("answered_at", "last_failure", "unreachable_since")
+    __slots__ = ("answered_at", "last_failure", "silences", "unreachable_since")
 
     def __init__(self) -> None:
         self.answered_at: float | None = None
         self.unreachable_since: float | None = None
         self.last_failure: tuple[KafkaException, float] | None = None
+        self.silences: Mapping[int, Silence] = {}
+
+    def throttled(self, node: Node, seconds: float, now: float) -> None:
+        """Note what an answer has asked for: some seconds of silence, or none."""
+        former = self.silences.get(node.id)
+        if former is None and not seconds:
+            return
+        silences = {id_: each for id_, each in self.silences.items() if id_ != node.id}
+        if seconds:
+            goes_on = former is not None and now - former.until < ONE_SILENCE
+            began = former.began if former is not None and goes_on else now
+            silences[node.id] = Silence(node, began, now + seconds)
+        self.silences = silences
+
+    def silent(self, since: float, now: float, node: Node | None = None) -> list[Wait]:
+        """The silences that last, of one node or of any, as waits of what began then."""
+        return [
+            Wait(
+                f"{each.node}, which throttles this client, as it is over a quota",
+                max(0.0, each.began - since),
+                now - since,
+            )
+            for each in self.silences.values()
+            if each.until > now and node in (None, each.node)
+        ]
 
     def connected(self) -> None:
         """Note that a broker has answered the first request of a connection."""

@@ -103,7 +103,7 @@ ROWS: tuple[Metric[ProducerReading], ...] = (
     ),
     counter(
         "prokurist_producer_compressed_bytes_total",
-        "Bytes of the same batches as they were sent, with their headers.",
+        "Bytes of the same records as they were sent, without the headers of their batches.",
         lambda at: one(at.counters.sealed_bytes),
     ),
     histogram(

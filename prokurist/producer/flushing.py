@@ -96,6 +96,7 @@ def out_of_time(
             for each in attempts
             if each.ended is None or each.ended >= began
         ],
+        waits=accumulator.silent(began, now),
         last_error=last_error,
         config_key=KEY,
         may_have_happened=any(attempt.effect for attempt in attempts),

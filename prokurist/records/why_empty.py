@@ -14,6 +14,8 @@ class EmptyCause(Enum):
 
     UNREACHABLE = "unreachable"
     """No broker can be reached."""
+    THROTTLED = "throttled"
+    """Brokers have asked for silence, since this client is over a quota."""
     NO_ANSWER = "no_answer"
     """A connection stands, and no broker has answered for longer than a fetch may take."""
     TOPIC_MISSING = "topic_missing"

@@ -182,6 +182,15 @@ def test_the_way_to_the_end_is_not_waited_for_without_end(
     )
 
 
+def test_what_keeps_the_end_away_is_said(at: Command, kafka: EmbeddedBroker) -> None:
+    """As a quota does, which lets one batch pass here."""
+    kafka.throttle("Fetch", 30.0)
+    done = at("consume", "-t", "orders", "-e", "-X", "fetch.max.bytes=1", "--timeout", ENOUGH)
+    assert done.code == FAILURE
+    assert "not at the end of orders-" in done.err
+    assert "this client is over a quota, and throttled by broker" in done.err
+
+
 def test_consume_for_a_while_is_no_failure(at: Command) -> None:
     """A time alone is all that was asked for."""
     done = at("consume", "-t", "orders", "--timeout", ENOUGH)

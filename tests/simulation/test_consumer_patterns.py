@@ -2,7 +2,9 @@
 
 import re
 
-from prokurist.types import SubscriptionPattern
+import pytest
+
+from prokurist.types import SubscriptionPattern, TopicPartition
 from tests.simulation.joining import INTERVAL, grouped, heartbeats, member, moments, settle
 
 
@@ -69,6 +71,29 @@ def test_a_topic_of_a_brokers_pattern_that_was_deleted_stays_deleted() -> None:
         settle(consumer, seconds=4 * INTERVAL)
         assert "orders" not in world.cluster.state.topics
         assert not consumer.assignment()
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_a_topic_that_comes_and_goes_was_not_away_all_the_while(
+    caplog: pytest.LogCaptureFixture, *, ours: bool
+) -> None:
+    """B429: it was taken away, given again and read; then it is away for a moment once more."""
+    world = grouped(partitions=1, other=1)
+    pattern = re.compile("o.*") if ours else SubscriptionPattern("o.*")
+    with member(world, pattern, metadata_max_age_ms=1000) as consumer:
+        settle(consumer, seconds=2 * INTERVAL)
+        for _ in range(2):
+            assert TopicPartition("orders", 0) in consumer.assignment()
+            world.control.delete_topic("orders")
+            world.at(world.clock.time + 0.6, lambda: world.control.create_topic("orders", 1))
+            settle(consumer, seconds=0.8)
+            world.control.delete_topic("orders")
+            settle(consumer, seconds=4 * INTERVAL)
+            assert TopicPartition("orders", 0) not in consumer.assignment()
+            world.control.create_topic("orders", 1)
+            settle(consumer, seconds=4 * INTERVAL)
+    told = [each.getMessage() for each in caplog.records]
+    assert not [each for each in told if "exist" in each]
 
 
 def test_a_topic_of_our_own_pattern_stays_deleted_while_the_member_is_out() -> None:

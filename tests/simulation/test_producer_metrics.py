@@ -54,6 +54,16 @@ def test_compression_shows_as_a_quotient() -> None:
     assert of(producer, "producer_compressed_bytes_total") < 500
 
 
+def test_what_is_not_compressed_is_sent_as_it_is() -> None:
+    """The quotient is 1 then, and not 0."""
+    world = World()
+    producer = world.producer()
+    producer.send("orders", b"x" * 10_000, partition=0)
+    producer.flush(1.0)
+    plain = of(producer, "producer_uncompressed_bytes_total")
+    assert of(producer, "producer_compressed_bytes_total") == plain > 10_000
+
+
 def test_a_callback_is_timed() -> None:
     """Where a batch has any."""
     world = World()

@@ -142,6 +142,27 @@ def test_a_leader_that_lost_records_while_others_failed(
     assert events.count("producer_epoch_bumped") == 1
 
 
+@pytest.mark.parametrize("one_fails", [True, False])
+def test_a_topic_that_was_created_again_lacks_nothing(
+    caplog: pytest.LogCaptureFixture, *, one_fails: bool
+) -> None:
+    """B423: what its predecessor had acknowledged says nothing of its own log."""
+    world = World()
+    producer, _ = made(world, delivery_timeout_ms=2000, request_timeout_ms=1000, batch_size=1)
+    with producer, caplog.at_level(logging.INFO):
+        for number in range(5):
+            producer.send("orders", b"%d" % number, partition=0).result(5.0)
+        world.control.delete_topic("orders")
+        if one_fails:
+            error = producer.send("orders", b"-", partition=0).exception()
+            assert isinstance(error, errors.TimeoutException)
+        world.control.create_topic("orders", 1)
+        for number in range(2):
+            assert producer.send("orders", b"", partition=0).result(20.0).offset == number
+    events = {vars(each)["event"] for each in caplog.records}
+    assert "producer_epoch_bumped" not in events
+
+
 def test_a_new_epoch_after_each_refused_batch_is_no_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -13,11 +13,11 @@ other is held.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from prokurist.errors import IllegalStateException, KafkaException
+from prokurist.errors import IllegalStateException, KafkaException, Wait
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
@@ -57,6 +57,7 @@ class RecordAccumulator:
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
         obstacle: What stands in the way of records that wait since then; None for nothing.
+        silent: The silences that brokers have asked for, as waits since then until now.
         last_errors: The last error that an attempt of a batch met; the network thread writes.
         directory: The topics that records can be appended to.
     """
@@ -85,6 +86,7 @@ class RecordAccumulator:
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.obstacle: Callable[[float], KafkaException | None] = unknown
+        self.silent: Callable[[float, float], Sequence[Wait]] = unasked
         self.last_errors: dict[Batch, KafkaException] = {}
         self.directory: TopicDirectory = TopicDirectory(appender.topics)
         self.now: Callable[[], float] = now
@@ -412,6 +414,11 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
+
+
+def unasked(_since: float, _now: float) -> Sequence[Wait]:
+    """Know of no silence, before there are connections."""
+    return ()
 
 
 def unknown(_since: float) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from prokurist.errors import KafkaException
+from prokurist.errors import KafkaException, Wait
 from prokurist.events.accumulator.record_metadata import (
     NOT_ENDED,
     OnDelivery,
@@ -54,6 +54,11 @@ class Owner(Protocol):
     @property
     def obstacle(self) -> Callable[[float], KafkaException | None]:
         """What stands in the way of records that wait since then; None for nothing."""
+        ...
+
+    @property
+    def silent(self) -> Callable[[float, float], Sequence[Wait]]:
+        """The silences that brokers have asked for, as waits since then until now."""
         ...
 
     @property

@@ -138,9 +138,12 @@ def ended(
         elif owner.now() >= until:
             obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
             why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
+            waits = owner.silent(began, owner.now())
+            why = "".join(f". It waits for {each.reason}" for each in waits) + (why or "")
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
-                f"delivery goes on until delivery.timeout.ms{why or ''}",
+                f"delivery goes on until delivery.timeout.ms{why}",
+                waits=waits,
                 last_error=obstacle,
                 # Whatever was sent until now: it may be in the next moment.
                 may_have_happened=True,

@@ -5,6 +5,7 @@ line a minute of what is told here (`logs.storms`).
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.outage_log_events import (
@@ -15,6 +16,9 @@ from prokurist.events.outage_log_events import (
 )
 from prokurist.events.trace import Trace
 from prokurist.types import TopicPartition
+
+MOST: Final = 500
+"""Topics from which on those that are not read any more are forgotten."""
 
 
 class MissingTopics:
@@ -60,8 +64,11 @@ class MissingTopics:
         for name in sorted(self._missing - missing):
             if name in views and not views[name].error:
                 self._trace.emit(TOPIC_FOUND, topic=name)
+        # Also of topics that are not read just now, as where a group has taken a deleted one
+        # away: it is found when it is read again.
+        before = self._missing if len(self._missing) < MOST else self._missing & read
         self._missing = missing | frozenset(
-            name for name in self._missing & read if name not in views or views[name].error
+            name for name in before if name not in views or views[name].error
         )
 
     def __repr__(self) -> str:

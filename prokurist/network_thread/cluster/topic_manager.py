@@ -20,7 +20,7 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import check_names
 from prokurist.network_thread.cluster.topic_views import views_of
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Answer
+from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.calls import Expired
 from prokurist.network_thread.operations.retries import Retries
@@ -146,7 +146,7 @@ class TopicManager:
         while True:
             call.wait_begins("a broker to ask", self._timer.now)
             node = await self._metadata.any_broker()
-            call.wait_begins(f"a connection to {node}", self._timer.now)
+            call.wait_begins(self._client.awaited(Lane.GENERAL, node), self._timer.now)
             try:
                 answer = await self._client.send(node, request, call=call, any_broker=True)
             except KafkaException as error:

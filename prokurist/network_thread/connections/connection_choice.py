@@ -76,6 +76,22 @@ class ConnectionChoice:
         own = self._connections.get((node.id, lane))
         return self._timer.now if own is None else own.ready_at
 
+    def awaited(self, lane: Lane, *nodes: Node) -> str:
+        """What requests to some nodes wait for, as a ledger says it."""
+        throttling = [node for node in nodes if self._is_throttled(node, lane)]
+        others = " and ".join(sorted(str(node) for node in nodes if node not in throttling))
+        silent = " and ".join(sorted(map(str, throttling)))
+        told = [f"a connection to {others}"] if others else []
+        if silent:
+            verb = "throttles" if len(throttling) == 1 else "throttle"
+            told.append(f"{silent}, which {verb} this client, as it is over a quota")
+        return " and ".join(told)
+
+    def _is_throttled(self, node: Node, lane: Lane) -> bool:
+        """Whether a connection stands that a broker has asked to be silent."""
+        own = self._standing_for(node, lane)
+        return own is not None and own.state is ConnectionState.READY and own.throttled
+
     def has_refused(self, node: Node) -> bool:
         """Whether the last connect to a node's address was refused, and none is ready."""
         to_it = [each for each in self._connections.values() if same_address(each.node, node)]

@@ -260,6 +260,7 @@ class FetchManager:
             request: What it answers.
             took: Seconds from the request on.
         """
+        self._client.reachability.throttled(source.node, answer.throttle, self._timer.now)
         if answer.error:
             return self._refused(source, answer.error)
         outcome = self._response_handler.judge(

@@ -183,7 +183,7 @@ class ClassicExchange:
             KafkaException: It is fatal to the membership.
         """
         node = await self._context.coordinator.known(call)
-        call.wait_begins(f"a connection to {node}", self._context.timer.now)
+        call.wait_begins(self._context.client.awaited(lane, node), self._context.timer.now)
         try:
             answer = await self._context.client.send(
                 node, request, call=call, lane=lane, patience=patience

@@ -125,7 +125,7 @@ class CommitManager:
             node = await self._coordinator.known(call)
             sent_as = self._commit_identities.of(identity, left)
             request = self._request(left, sent_as, topics)
-            call.wait_begins(f"a connection to {node}", self._timer.now)
+            call.wait_begins(self._client.awaited(Lane.COORDINATOR, node), self._timer.now)
             try:
                 answer = await self._send(call, node, request, identity, sent_as)
             except Withdrawn:
@@ -239,7 +239,7 @@ class CommitManager:
         node = await self._coordinator.known(call)
         sent_as = self._commit_identities.of(identity, offsets)
         request = self._request(offsets, sent_as, topics)
-        call.wait_begins(f"a connection to {node}", self._timer.now)
+        call.wait_begins(self._client.awaited(Lane.COORDINATOR, node), self._timer.now)
         try:
             answer = await self._send(call, node, request, identity, sent_as)
         except Withdrawn:
@@ -303,7 +303,7 @@ class CommitManager:
                 member_id=sent_as.member_id if sent_as.by_epoch else None,
                 member_epoch=sent_as.epoch if sent_as.by_epoch else -1,
             )
-            call.wait_begins(f"a connection to {node}", self._timer.now)
+            call.wait_begins(self._client.awaited(Lane.COORDINATOR, node), self._timer.now)
             try:
                 answer = await self._client.send(
                     node, request, call=call, lane=Lane.COORDINATOR

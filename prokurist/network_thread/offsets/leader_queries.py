@@ -27,7 +27,7 @@ from prokurist.network_thread.broker_errors import (
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OverdueResponse
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Answer
+from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.offsets.leader_query import (
     LeaderQuery,
@@ -181,18 +181,23 @@ class LeaderQueries:
             KafkaException: No patience mends it.
         """
         query.outstanding.append(node)
-        waits_for_connections(query.call, query.outstanding, self._timer.now)
+        self._awaits(query)
         try:
             heard = await self._ask(query.call, node, partitions, query.leader_query)
         finally:
             query.outstanding.remove(node)
             if query.outstanding and not query.call.on_the_wire:
-                waits_for_connections(query.call, query.outstanding, self._timer.now)
+                self._awaits(query)
         found = query.believed(heard.found)
         query.found.update(found)
         if query.taker is not None:
             query.taker.take(found)
         return heard.stale or len(found) < len(heard.found)
+
+    def _awaits(self, query: RunningQuery[Any]) -> None:
+        """Note in the ledger which brokers a call waits for."""
+        waits_for = self._client.awaited(Lane.GENERAL, *query.outstanding)
+        query.call.wait_begins(waits_for, self._timer.now)
 
     async def _ask(
         self,
@@ -316,10 +321,3 @@ def report(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> Non
             )
         else:
             call.met(topic_error(METADATA, code, map(str, partitions)))
-
-
-def waits_for_connections(call: Call, nodes: Iterable[Node], now: float) -> None:
-    """Note in the ledger which connections a call waits for."""
-    names = sorted(map(str, nodes))
-    if names:
-        call.wait_begins(f"a connection to {' and '.join(names)}", now)

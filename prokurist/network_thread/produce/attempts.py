@@ -3,9 +3,10 @@
 Thread: the network thread alone.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-from prokurist.errors import Attempt, TimeoutException
+from prokurist.errors import Attempt, TimeoutException, Wait
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.call import Try
 from prokurist.events.trace import Trace
@@ -79,7 +80,9 @@ def may_have_happened(batch: Batch) -> bool:
     return any(attempt.effect for attempt in batch.attempts)
 
 
-def out_of_time(batch: Batch, now: float, last_error: BaseException | None) -> TimeoutException:
+def out_of_time(
+    batch: Batch, now: float, last_error: BaseException | None, waits: Sequence[Wait]
+) -> TimeoutException:
     """What a batch ends with at its `delivery.timeout.ms`."""
     began = batch.created
     return TimeoutException(
@@ -98,6 +101,7 @@ def out_of_time(batch: Batch, now: float, last_error: BaseException | None) -> T
             )
             for each in batch.attempts
         ],
+        waits=waits,
         last_error=last_error,
         config_key=KEY,
         may_have_happened=may_have_happened(batch),

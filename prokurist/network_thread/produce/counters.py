@@ -42,7 +42,7 @@ class ProduceCounters:
         epochs: How often numbers began again, by reason.
         batch_bytes: Bytes of batches, before compression.
         batch_records: Records of batches.
-        sealed_bytes: Bytes of batches in all, as they were sent.
+        sealed_bytes: Bytes of their records in all, as they were sent.
         plain_bytes: The same before compression.
         queue_seconds: How long batches waited to be sent for the first time.
         delivery_seconds: From the beginning of a batch to its end.
@@ -75,7 +75,8 @@ class ProduceCounters:
             self.batch_bytes.observe(batch.size)
             self.batch_records.observe(batch.count)
             self.plain_bytes += batch.payload
-            self.sealed_bytes += len(batch.sealed or b"")
+            compressed = batch.sealed
+            self.sealed_bytes += batch.payload if compressed is None else len(compressed)
 
     def delivered(self, batch: Batch, now: float) -> None:
         """A batch is delivered."""

@@ -6,10 +6,10 @@ Invariants: a batch ends once. Its memory goes back when it has ended and no fra
 that fails while it is on the wire keeps it until its answer has come or its connection is gone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from prokurist.errors import KafkaException
+from prokurist.errors import KafkaException, Wait
 from prokurist.errors.security import name_credentials
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -101,7 +101,11 @@ class Endings:
             self._free(batch)
 
     def expire(
-        self, batch: Batch, sending: PartitionSending | None, obstacle: KafkaException | None
+        self,
+        batch: Batch,
+        sending: PartitionSending | None,
+        obstacle: KafkaException | None,
+        waits: Sequence[Wait],
     ) -> None:
         """The `delivery.timeout.ms` of a batch is over.
 
@@ -109,10 +113,11 @@ class Endings:
             batch: Which.
             sending: What is kept of its partition.
             obstacle: What stands in its way, where no attempt has met an error.
+            waits: What it has waited for.
         """
         self.counters.expired += 1
         last_error = self.last_errors.get(batch, obstacle)
-        self.fail(batch, sending, out_of_time(batch, self._timer.now, last_error))
+        self.fail(batch, sending, out_of_time(batch, self._timer.now, last_error, waits))
 
     def give_up(
         self, batch: Batch, sending: PartitionSending | None, why: KafkaException

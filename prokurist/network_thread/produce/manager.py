@@ -8,7 +8,7 @@ Thread: the network thread alone.
 - One entry of the Timer stands for everything: what lingers, what grows old, what expires.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,6 +17,7 @@ from prokurist.errors import (
     KafkaException,
     LeaderNotAvailableException,
     ThrottlingQuotaExceededException,
+    Wait,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -137,7 +138,9 @@ class ProduceManager:
             self._arrange(self.sending(queue))
         expired, after_expiry = self._accumulator.expired(now)
         for batch in expired:
-            self._endings.expire(batch, self._sending_of(batch), self._why_unsent(batch))
+            self._endings.expire(
+                batch, self._sending_of(batch), self._why_unsent(batch), self._silent(batch)
+            )
         for destination in [each for each in self._destinations.values() if each.partitions]:
             self._serve(destination)
         self._watch_availability()
@@ -169,6 +172,13 @@ class ProduceManager:
                 f"request_percentage)"
             )
         return None
+
+    def _silent(self, batch: Batch) -> Sequence[Wait]:
+        """The silence that its leader has asked for, as a wait of a batch."""
+        leader = self._metadata.cluster.leader(batch.tp)
+        if leader is None:
+            return ()
+        return self._client.reachability.silent(batch.created, self._timer.now, leader)
 
     def _set_timer(self, moment: float | None) -> None:
         if self._due is not None and self._due.live:
@@ -258,6 +268,8 @@ class ProduceManager:
         cluster, terms = self._metadata.cluster, self._terms
         topics = {batch.topic for batch in taken.values()}
         ids = cluster.ids_of(topics)
+        for partition in taken:
+            partition.addressed_to(ids.get(partition.queue.tp.topic))
         request = Produce(
             terms.acks,
             terms.timeout,
@@ -293,7 +305,11 @@ class ProduceManager:
         sent.destination.in_flight -= 1
         error = promise.error
         if error is None:
-            self._handler.answered(sent, promise.value.response)
+            answer: ProduceAnswer | None = promise.value.response
+            if answer is not None:
+                node = sent.destination.node
+                self._client.reachability.throttled(node, answer.throttle, self._timer.now)
+            self._handler.answered(sent, answer)
         elif isinstance(error, KafkaException):
             self._handler.lost(sent, error)
         else:

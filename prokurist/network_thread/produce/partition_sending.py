@@ -23,6 +23,7 @@ reported.
 from bisect import insort
 from collections import deque
 from typing import Final
+from uuid import UUID
 
 from prokurist.events.accumulator.batch import Batch, Numbers
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -72,6 +73,7 @@ class PartitionSending:
         self._acknowledged_at = 0.0
         # Whether the leader may lack what it acknowledged under an earlier id or epoch.
         self._is_unsure = False
+        self._topic: UUID | None = None
         self._unresolved: tuple[ProducerId, int] | None = None
         # In the order in which batches were first sent: (n,); (n, 0) and (n, 1) for its parts.
         self._orders: dict[Batch, tuple[int, ...]] = {}
@@ -104,6 +106,16 @@ class PartitionSending:
         if self._acknowledged is None or now - self._acknowledged_at > KNOWN_FOR:
             return False
         return self._acknowledged[0] == self.producer
+
+    def addressed_to(self, topic: UUID | None) -> None:
+        """The next batch is for the topic of an id, if that is known.
+
+        The log of another topic than before lacks nothing: the topic was created again.
+        """
+        if topic is not None and topic != self._topic:
+            if self._topic is not None:
+                self.acknowledged_offset = -1
+            self._topic = topic
 
     def sent(self, batch: Batch) -> None:
         """A batch is on the wire."""
