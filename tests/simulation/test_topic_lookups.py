@@ -284,7 +284,10 @@ def test_an_answer_that_names_no_broker_is_none() -> None:
         ("frozen", "retry backoff"),
         ("killed", "retry backoff"),
         ("unreachable", "a connection to bootstrap broker (10.0.0.1:9092)"),
-        ("throttled", "a broker that may be asked"),
+        (
+            "throttled",
+            "broker 1 (10.0.0.1:9092), which throttles this client, as it is over a quota",
+        ),
     ],
 )
 @pytest.mark.parametrize("operation", ["partitions_for", "list_topics"])
