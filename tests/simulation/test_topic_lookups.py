@@ -286,7 +286,7 @@ def test_an_answer_that_names_no_broker_is_none() -> None:
         ("unreachable", "a connection to bootstrap broker (10.0.0.1:9092)"),
         (
             "throttled",
-            "broker 1 (10.0.0.1:9092), which throttles this client, as it is over a quota",
+            "bootstrap broker (10.0.0.1:9092), which throttles this client, as it is over a quota",
         ),
     ],
 )
