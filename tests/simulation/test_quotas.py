@@ -28,6 +28,7 @@ def reader(world: World, **keys: Any) -> KafkaConsumer:
         ("OffsetFetch", lambda consumer: consumer.committed([TP], timeout=0.5)),
         ("OffsetCommit", lambda consumer: consumer.commit_sync(timeout=0.5)),
         ("ListOffsets", lambda consumer: consumer.offsets_for_times({TP: 0}, timeout=0.5)),
+        ("Metadata", lambda consumer: consumer.list_topics(timeout=0.5)),
     ],
 )
 def test_a_call_that_a_quota_holds_back_says_so(api: str, call: object) -> None:

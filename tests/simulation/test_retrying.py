@@ -87,7 +87,8 @@ def test_a_batch_that_expires_since_the_broker_throttles() -> None:
         delivery = producer.send("orders", b"v", partition=0)
         assert isinstance(delivery.exception(), errors.TimeoutException)
         text = str(delivery.exception())
-        assert "Nothing was sent. The last error was ThrottlingQuotaExceeded" in text
+        assert "Nothing was sent: it waited 2 s for broker 1 " in text
+        assert "The last error was ThrottlingQuotaExceeded" in text
         assert "broker 1 (10.0.0.1:9092) throttles this client" in text
         assert not produced(world)[1:]
 

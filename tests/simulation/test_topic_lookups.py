@@ -278,13 +278,16 @@ def test_an_answer_that_names_no_broker_is_none() -> None:
     assert len(call.result()) == 3
 
 
+THROTTLES = "which throttles this client, as it is over a quota"
+
+
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
         ("frozen", "retry backoff"),
         ("killed", "retry backoff"),
         ("unreachable", "a connection to bootstrap broker (10.0.0.1:9092)"),
-        ("throttled", "a broker to ask"),
+        ("throttled", f"bootstrap broker (10.0.0.1:9092), {THROTTLES}"),
     ],
 )
 @pytest.mark.parametrize("operation", ["partitions_for", "list_topics"])

@@ -144,14 +144,21 @@ class MetadataManager(ClusterSnapshot):
         """Have metadata fetched again after a back-off: they contradict what is known."""
         self._wanted.dispute()
 
-    async def any_broker(self) -> Node:
-        """Any broker that can be asked now; waits while all of them are backing off."""
+    async def any_broker(self, call: Call | None = None) -> Node:
+        """Any broker that can be asked now; waits while all of them are backing off.
+
+        Args:
+            call: Is told where it waits since brokers throttle this client.
+        """
         while True:
             await self._bootstrap.expand()
             nodes = self._brokers.candidates()
             node = self._client.least_loaded(nodes)
             if node is not None:
                 return node
+            silent = [each for each in nodes if self._client.is_throttled(each, Lane.GENERAL)]
+            if silent and call is not None:
+                call.wait_begins(self._client.awaited(Lane.GENERAL, *silent), self._timer.now)
             pause = self._client.next_chance(nodes) - self._timer.now
             await self._timer.sleep(max(pause, 0.0), "no broker may be asked yet")
 

@@ -145,7 +145,7 @@ class TopicManager:
             raise Expired("there is no time to ask a broker")
         while True:
             call.wait_begins("a broker to ask", self._timer.now)
-            node = await self._metadata.any_broker()
+            node = await self._metadata.any_broker(call)
             call.wait_begins(self._client.awaited(Lane.GENERAL, node), self._timer.now)
             try:
                 answer = await self._client.send(node, request, call=call, any_broker=True)

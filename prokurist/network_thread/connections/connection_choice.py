@@ -78,7 +78,7 @@ class ConnectionChoice:
 
     def awaited(self, lane: Lane, *nodes: Node) -> str:
         """What requests to some nodes wait for, as a ledger says it."""
-        throttling = [node for node in nodes if self._is_throttled(node, lane)]
+        throttling = [node for node in nodes if self.is_throttled(node, lane)]
         others = " and ".join(sorted(str(node) for node in nodes if node not in throttling))
         silent = " and ".join(sorted(map(str, throttling)))
         told = [f"a connection to {others}"] if others else []
@@ -87,7 +87,7 @@ class ConnectionChoice:
             told.append(f"{silent}, which {verb} this client, as it is over a quota")
         return " and ".join(told)
 
-    def _is_throttled(self, node: Node, lane: Lane) -> bool:
+    def is_throttled(self, node: Node, lane: Lane) -> bool:
         """Whether a connection stands that a broker has asked to be silent."""
         own = self._standing_for(node, lane)
         return own is not None and own.state is ConnectionState.READY and own.throttled
