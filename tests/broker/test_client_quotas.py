@@ -12,6 +12,7 @@ from kio.static.primitive import f64
 
 from prokurist import EmptyCause, KafkaConsumer, KafkaProducer, TopicPartition, errors
 from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.records.why_empty import WhyEmpty
 from prokurist.testing.kafka import RealKafka
 from tests.broker.raw import connected
 
@@ -52,13 +53,11 @@ def test_a_poll_that_a_quota_keeps_empty_says_so(
         consumer.assign(tp)
         assert consumer.position(tp, timeout=30.0) == 0
 
-        def throttled() -> bool:
+        def throttled() -> WhyEmpty | None:
             why = consumer.poll(0.2).why_empty
-            return why is not None and why.cause is EmptyCause.THROTTLED
+            return why if why is not None and why.cause is EmptyCause.THROTTLED else None
 
-        eventually(throttled, within=30.0)
-        why = consumer.poll(0.2).why_empty
-        assert why is not None
+        why = eventually(throttled)
         assert "over a quota, and throttled by broker" in str(why)
         assert why.partitions == (tp,)
 
@@ -68,18 +67,18 @@ def test_a_call_that_a_quota_holds_back_says_so(
 ) -> None:
     """B427: the connection stands, and is no part of what the call has waited for."""
     name, tp = f"busy-{secrets.token_hex(4)}", TopicPartition(prokurist_topic, 0)
-    limit(prokurist_kafka, name, "request_percentage", 0.01)
     with KafkaConsumer(
         bootstrap_servers=prokurist_kafka.direct_bootstrap, client_id=name, group_id=name
     ) as consumer:
-        told: list[str] = []
+        consumer.committed([tp], timeout=60)
+        limit(prokurist_kafka, name, "request_percentage", 0.01)
 
-        def held_back() -> bool:
+        def held_back() -> str | None:
             try:
                 consumer.committed([tp], timeout=0.2)
             except errors.TimeoutException as error:
-                told.append(str(error))
-            return "which throttles this client, as it is over a quota" in "".join(told)
+                told = str(error)
+                return told if "which throttles this client, as it is over" in told else None
+            return None
 
-        eventually(held_back, within=30.0)
-        assert "a connection to" not in told[-1]
+        assert "a connection to" not in eventually(held_back)

@@ -13,7 +13,7 @@ from prokurist import EmptyCause, KafkaConsumer, OffsetAndMetadata, TopicPartiti
 from prokurist.cli.entry import DONE, main
 from prokurist.compat import confluent_kafka as face
 from prokurist.testing.kafka import RealKafka
-from tests.broker.conftest import Producing
+from tests.broker.conftest import Asking, Producing
 
 pytestmark = pytest.mark.kafka
 
@@ -73,6 +73,7 @@ def test_the_lag_of_a_group_is_shown_meanwhile(
     tp: TopicPartition,
     producer_of: Producing,
     capfdbinary: pytest.CaptureFixture[bytes],
+    eventually: Asking,
 ) -> None:
     """B425: as Java's tool shows it, by what was committed before; who reads on has to wait."""
     group, place = f"group-of-{tp.topic}", confluent_kafka.TopicPartition(*tp, 2)
@@ -89,7 +90,7 @@ def test_the_lag_of_a_group_is_shown_meanwhile(
             metadata = member.consumer_group_metadata()
             producer.send_offsets_to_transaction([place], metadata, 20)
             member.close()
-            assert is_waited_for(consumer, tp)
+            eventually(lambda: is_waited_for(consumer, tp))
             found = consumer.committed(tp, 20, stable=False)[tp]
             assert found is not None
             assert found.offset == 1
