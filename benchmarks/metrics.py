@@ -61,7 +61,7 @@ def scrape(partitions: int) -> None:
     consumer.assign(wide)
     for tp in wide:
         consumer.seek(tp, tp.partition)
-    subscription = world.members[0].machinery.subscription
+    subscription = world.members[0].side.subscription
     for wish in subscription.fetchable():
         subscription.fetched(wish, None, end=partitions, start=0)
     registry = CollectorRegistry()

@@ -43,7 +43,7 @@ def of_a_call() -> None:
     """A commit with and without a reader, and how much of the difference an entry is."""
     world = World()
     with world.consumer() as consumer:
-        world.members[-1].machinery.trace.left_by(check)
+        world.members[-1].side.trace.left_by(check)
         a_round(consumer)
         unread, read, entries = [], [], 0
         for _ in range(ROUNDS):
@@ -72,7 +72,7 @@ def of_an_entry() -> None:
     """One event by itself, as the network thread emits it."""
     world = World()
     with world.consumer() as consumer:
-        trace = world.members[-1].machinery.trace
+        trace = world.members[-1].side.trace
         trace.left_by(check)
         with timeline.record(consumer):
             taken = min(

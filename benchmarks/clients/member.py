@@ -158,7 +158,7 @@ CLIENTS = {
 WHOLE = {
     "bare": ("threading",),
     "prokurist": (
-        *("prokurist.assembly.consumer_machinery", "prokurist.consumer.consumer"),
+        *("prokurist.assembly.consumer", "prokurist.consumer.consumer"),
         "prokurist.network_thread.io._native_watch",
     ),
     "confluent-kafka": ("confluent_kafka",),

@@ -66,13 +66,13 @@ class Prokurist:
 
     def figures(self) -> dict[str, Any]:
         """Turns of the loop, and all that is pending anywhere."""
-        machinery = self.consumer._built()  # noqa: SLF001 - what no user needs to see
+        side = self.consumer._built()  # noqa: SLF001 - what no user needs to see
         return {
-            "turns": machinery.thread.turns,
-            "calls": len(machinery.calls),
-            "timer": len(machinery.timer),
-            "in flight": machinery.client.in_flight,
-            "unsent": machinery.client.waiting,
+            "turns": side.thread.turns,
+            "calls": len(side.calls),
+            "timer": len(side.timer),
+            "in flight": side.client.in_flight,
+            "unsent": side.client.waiting,
         }
 
 

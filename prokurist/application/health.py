@@ -42,7 +42,7 @@ class Client(Protocol):
     reachability: "Reachability"
 
 
-class Machinery(Protocol):
+class NetworkSide(Protocol):
     """What is read of a client's network side."""
 
     @property
@@ -103,17 +103,17 @@ class ClientHealth:
     last_error_age: float | None
 
     @classmethod
-    def of(cls, machinery: Machinery, now: float, **more: Any) -> Self:
+    def of(cls, side: NetworkSide, now: float, **more: Any) -> Self:
         """Read a client.
 
         Args:
-            machinery: Its network side.
+            side: Its network side.
             now: Its clock.
             more: What its kind of client has beside this.
         """
-        thread, timer = machinery.thread, machinery.timer
+        thread, timer = side.thread, side.timer
         due = timer.next_at
-        reachability = machinery.client.reachability
+        reachability = side.client.reachability
         unreachable_since = reachability.unreachable_since
         answered_at, failure = reachability.answered_at, reachability.last_failure
         return cls(
@@ -121,7 +121,7 @@ class ClientHealth:
             turns=thread.turns,
             since_last_turn=now - timer.now,
             next_due=None if due is None else due - now,
-            waiting_calls=len(machinery.calls),
+            waiting_calls=len(side.calls),
             died_of=None if thread.died_of is None else repr(thread.died_of),
             unreachable_for=age(unreachable_since, now),
             answer_age=age(answered_at, now),

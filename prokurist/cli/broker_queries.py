@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from prokurist.assembly.shared import authenticator_of, tls_contexts, tls_of
+from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions
 from prokurist.config import ConsumerConfig

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from prokurist.assembly.shared import authenticator_of, tls_contexts, tls_of
+from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
 from prokurist.cli import advice, rights
 from prokurist.cli.broker_kinds import (
     EVENT_HUBS,

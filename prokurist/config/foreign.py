@@ -1,6 +1,6 @@
 """Lists keys of librdkafka and kafka-python that have no counterpart here.
 
-A key that only tunes the other client's machinery is accepted and listed in one warning.
+A key that only tunes the other client's side is accepted and listed in one warning.
 A key whose loss would change what the program does is refused, or accepted only with the
 value that asks for nothing. Keys with an equal here are no business of this module: they
 are aliases in the table, or in `counterparts.py`.

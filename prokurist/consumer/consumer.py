@@ -21,7 +21,7 @@ from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import CONSUMER_WORDS, no_attribute
 from prokurist.application.single_thread_guard import PROCESS, STEADY
 from prokurist.application.telemetry import client_instance_id, require_push
-from prokurist.assembly.consumer_machinery import Machinery, system_machinery
+from prokurist.assembly.consumer import ConsumerSide, open_consumer_side
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
@@ -90,22 +90,22 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         /,
         **keywords: "Unpack[ConsumerKeywords]",
     ) -> None:
-        self._machinery: Machinery | None = None
+        self._side: ConsumerSide | None = None
         refuse_patched()
         settings = ConsumerConfig(config, **keywords)
         keep_free_memory()
         clock = MonotonicClock()
-        machinery = system_machinery(settings, clock)
+        side = open_consumer_side(settings, clock)
         try:
-            self._wire(settings, clock, machinery)
-            machinery.thread.start()
-            at_exit.remember(self, KafkaConsumer._close, machinery.trace)
+            self._wire(settings, clock, side)
+            side.thread.start()
+            at_exit.remember(self, KafkaConsumer._close, side.trace)
             self._counted.started = epoch_milliseconds()
             OPEN.add(self._counted)
-            self._tell_start(settings, machinery.trace)
+            self._tell_start(settings, side.trace)
         except BaseException:
-            machinery.thread.abandon()
-            self._machinery = None
+            side.thread.abandon()
+            self._side = None
             raise
 
     def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
@@ -113,21 +113,21 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         trace.emit(CLIENT_STARTED, version=VERSION, bootstrap=servers)
 
     @classmethod
-    def wired(cls, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> Self:
-        """A consumer on machinery that a simulation runs, in virtual time."""
+    def wired(cls, config: ConsumerConfig, clock: CallersClock, side: ConsumerSide) -> Self:
+        """A consumer on side that a simulation runs, in virtual time."""
         self = cls.__new__(cls)
-        self._wire(config, clock, machinery)
+        self._wire(config, clock, side)
         return self
 
-    def _wire(self, config: ConsumerConfig, clock: CallersClock, machinery: Machinery) -> None:
+    def _wire(self, config: ConsumerConfig, clock: CallersClock, side: ConsumerSide) -> None:
         self._config = config
-        self._machinery = machinery
+        self._side = side
         self._process = os.getpid()
-        self._subscription = machinery.subscription
-        self._background = machinery.background
-        self._member_identity = machinery.member_identity
-        self._poll_activity = machinery.poll_activity
-        self._buffer = machinery.buffer
+        self._subscription = side.subscription
+        self._background = side.background
+        self._member_identity = side.member_identity
+        self._poll_activity = side.poll_activity
+        self._buffer = side.buffer
         self._collector = FetchCollector(
             self._subscription,
             self._buffer,
@@ -139,15 +139,15 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
         self._caller = CallRunner(
             clock,
-            machinery.thread.mailbox,
+            side.thread.mailbox,
             config.default_api_timeout_ms / 1000,
-            machinery.trace,
+            side.trace,
         )
         # One for all that ends quick steps: calls, wake-ups, polls that are wanted, partitions.
         steady = self._caller.steady = self._poll_activity.steady = self._subscription.steady
         self._hand = make_hand(steady, NOTHING, clock.now)
         STEADY.add(self._caller)
-        self._interceptors = Interceptors(config.interceptor_classes, machinery.trace)
+        self._interceptors = Interceptors(config.interceptor_classes, side.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(
             self._caller,
@@ -168,26 +168,26 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._subscription
         )
-        self._counted = CountedConsumer(config, machinery, self._caller, self._collector.topics)
-        if machinery.telemetry is not None:
+        self._counted = CountedConsumer(config, side, self._caller, self._collector.topics)
+        if side.telemetry is not None:
             # Imported here, as for `metrics`: the network thread imports nothing later.
             from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
 
-            machinery.telemetry.source = TelemetrySource(self._counted, machinery.time_of_day)
+            side.telemetry.source = TelemetrySource(self._counted, side.time_of_day)
         self._events = EventCallback(
             self._caller,
             self._listeners,
             config.on_event,
-            machinery.log_events,
+            side.log_events,
             interval=config.statistics_interval_ms / 1000,
             # Not the method: a consumer that is forgotten would keep itself.
             metrics=partial(counts_of, self._counted),
         )
         self._obstacles = Obstacles(
-            machinery.subscription,
-            machinery.client.reachability,
-            cluster=lambda: machinery.metadata.cluster,
-            place=lambda: place_of(machinery),
+            side.subscription,
+            side.client.reachability,
+            cluster=lambda: side.metadata.cluster,
+            place=lambda: place_of(side),
             longest=config.fetch_max_wait_ms / 1000,
             now=self._caller.now,
         )
@@ -204,25 +204,25 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
     def health(self) -> Health:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
-        machinery, now = self._built(), self._caller.now()
-        coordinator = machinery.coordinator
+        side, now = self._built(), self._caller.now()
+        coordinator = side.coordinator
         return Health.of(
-            machinery,
+            side,
             now,
             coordinator=None if coordinator is None else coordinator.name,
-            consumer_protocol=machinery.client.features.consumer_protocol,
+            consumer_protocol=side.client.features.consumer_protocol,
             membership=self._membership_health(now),
             poll_age=self._poll_activity.age(now),
         )
 
     def _membership_health(self, now: float) -> MembershipHealth | None:
-        group = self._built().group
-        if group is None:
+        membership = self._built().membership
+        if membership is None:
             return None
-        identity, heard_at = self._member_identity.identity, group.membership.heard_at
+        identity, heard_at = self._member_identity.identity, membership.heard_at
         return MembershipHealth(
             self._config.group_protocol,
-            group.membership.standing,
+            membership.standing,
             identity.member_id,
             identity.epoch,
             age(heard_at, now),
@@ -357,10 +357,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
 
-    def _built(self) -> Machinery:
-        if self._machinery is None:
+    def _built(self) -> ConsumerSide:
+        if self._side is None:
             raise AssertionError("a consumer that was never built")
-        return self._machinery
+        return self._side
 
     def __enter__(self) -> Self:
         return self
@@ -381,13 +381,13 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
     def __del__(self) -> None:
         # Of a half-built consumer there may be nothing; of a forked one, nothing is ours.
-        machinery = getattr(self, "_machinery", None)
-        if machinery is None or self._caller.closed or os.getpid() != self._process:
+        side = getattr(self, "_side", None)
+        if side is None or self._caller.closed or os.getpid() != self._process:
             return
         unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
         # Ended before the warning is issued: `python -W error` turns that into an exception.
         self._caller.closed = True
-        machinery.thread.abandon()
+        side.thread.abandon()
         warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
     def __reduce__(self) -> NoReturn:
@@ -402,8 +402,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
 
     def __repr__(self) -> str:
-        machinery = self._built()
-        return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
+        side = self._built()
+        return f"KafkaConsumer({side.client_id}, {side.thread.life.value})"
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.
 
@@ -416,17 +416,17 @@ def trace_of(consumer: KafkaConsumer) -> Trace | None:
     return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
 
 
-def place_of(machinery: Machinery) -> GroupPlace | None:
+def place_of(side: ConsumerSide) -> GroupPlace | None:
     """The membership state of a consumer; None without a `group.id`."""
-    group = machinery.group
-    if group is None:
+    commits, membership = side.commits, side.membership
+    if commits is None or membership is None:
         return None
-    epoch = machinery.member_identity.identity.epoch
+    epoch = side.member_identity.identity.epoch
     return GroupPlace(
-        group.membership.standing,
+        membership.standing,
         epoch,
-        group.coordinator.name,
-        group.commits.counters.unsettled,
+        commits.coordinator.name,
+        commits.commits.counters.unsettled,
     )
 
 

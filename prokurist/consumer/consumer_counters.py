@@ -11,7 +11,7 @@ from prokurist.events.counter_types import Family
 if TYPE_CHECKING:
     from prokurist.application.call_runner import CallRunner
     from prokurist.application.caller_counters import CallerCounters
-    from prokurist.assembly.consumer_machinery import Machinery
+    from prokurist.assembly.consumer import ConsumerSide
 
 
 MOST_TOPICS: Final = 1000
@@ -39,24 +39,24 @@ class CountedConsumer:
 
     Attributes:
         config: Its configuration.
-        machinery: The network side; its parts have counters of their own.
+        side: The network side; its parts have counters of their own.
         caller: The application's side.
         topics: What was returned, by topic.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 
-    __slots__ = ("__weakref__", "caller", "config", "machinery", "started", "topics")
+    __slots__ = ("__weakref__", "caller", "config", "side", "started", "topics")
 
     def __init__(
         self,
         config: ConsumerConfig,
-        machinery: "Machinery",
+        side: "ConsumerSide",
         caller: "CallRunner",
         topics: Family[Consumed],
     ) -> None:
         self.config: ConsumerConfig = config
         self.started: int | None = None
-        self.machinery: Machinery = machinery
+        self.side: ConsumerSide = side
         self.caller: CallRunner = caller
         self.topics: Family[Consumed] = topics
 
@@ -72,7 +72,7 @@ class CountedConsumer:
     @property
     def client_id(self) -> str:
         """The `client.id`."""
-        return self.machinery.client_id
+        return self.side.client_id
 
     def __repr__(self) -> str:
         return f"CountedConsumer({self.client_id})"

@@ -297,35 +297,37 @@ class Close:
     call: Call
 
 
-CommitEvent: TypeAlias = Commit | CommitOnce | AutoCommit | LookUpCommitted
-"""Wishes about what the group has committed."""
+GroupEvent: TypeAlias = (
+    Commit
+    | CommitOnce
+    | AutoCommit
+    | LookUpCommitted
+    | Polled
+    | StepDone
+    | Rejoin
+    | Leave
+    | CloseBegins
+)
+"""The events that only a client with a group can take."""
 
-MembershipEvent: TypeAlias = Polled | StepDone | Rejoin | Leave | CloseBegins
-"""Wishes about our place in the group."""
-
-GroupEvent: TypeAlias = CommitEvent | MembershipEvent
-"""Wishes that only a client with a group can be granted."""
-
-PositionEvent: TypeAlias = LookUpPosition | LookUpPositions | DropStale
-"""Wishes about the positions of what is assigned."""
-
-ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
-"""Wishes of a producer."""
-
-TelemetryEvent: TypeAlias = InstanceId | PushLast
-"""Wishes of a client that pushes metrics."""
-
-ApplicationEvent: TypeAlias = (
+ConsumerEvent: TypeAlias = (
     GroupEvent
     | LookUpOffsets
-    | LookUpTopic
-    | ListTopics
-    | PositionEvent
+    | LookUpPosition
+    | LookUpPositions
+    | DropStale
     | Prefetch
     | Attend
     | LookUpEnd
-    | ProducerEvent
-    | TelemetryEvent
-    | Withdraw
-    | Close
+)
+"""The events of a consumer."""
+
+ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
+"""The events of a producer."""
+
+TelemetryEvent: TypeAlias = InstanceId | PushLast
+"""The events of a client that pushes metrics."""
+
+ApplicationEvent: TypeAlias = (
+    ConsumerEvent | ProducerEvent | TelemetryEvent | LookUpTopic | ListTopics | Withdraw | Close
 )

@@ -9,10 +9,11 @@ that is told late wants the newest.
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.member_identity import PollActivity
 from prokurist.types import LogEvent
 
 MOST: Final = 256
@@ -23,7 +24,8 @@ class LogEventQueue:
     """The events that no poll has told yet.
 
     Args:
-        wake: Has a poll that waits look again, and an iteration's next step be a poll.
+        poll_activity: Has an iteration's next step be a poll.
+        background: Where a poll waits, which looks again.
         most: How many are kept.
 
     Attributes:
@@ -31,8 +33,11 @@ class LogEventQueue:
         dropped: How many were dropped so far.
     """
 
-    def __init__(self, wake: Callable[[], None], most: int = MOST) -> None:
-        self._wake = wake
+    def __init__(
+        self, poll_activity: PollActivity, background: BackgroundEvents, most: int = MOST
+    ) -> None:
+        self._poll_activity = poll_activity
+        self._background = background
         self._most = most
         self._lock = threading.RLock()
         self._events: deque[tuple[LogEvent, float]] = deque()
@@ -50,7 +55,8 @@ class LogEventQueue:
             self._events.append((event, now))
         # Read behind the event: who sets it looks then whether there are any.
         if self.wakes:
-            self._wake()
+            self._poll_activity.summon()
+            self._background.nudge()
 
     def take(self, now: float) -> LogEvent | None:
         """The oldest event, with its age; None where there is none."""

@@ -31,25 +31,25 @@ def by_partition(
 
 def coordinator_unknown(at: ConsumerReading) -> Iterator[Value]:
     """Seconds without a known coordinator; no value without a group."""
-    coordinator = at.client.machinery.coordinator
+    coordinator = at.client.side.coordinator
     if coordinator is not None:
         yield (), coordinator.unknown.seconds(at.now)
 
 
 def heartbeat_age(at: ConsumerReading) -> Iterator[Value]:
     """Seconds since the last heartbeat was sent; no value without a membership."""
-    machinery = at.client.machinery
-    apis = machinery.client.counters.apis.children
+    side = at.client.side
+    apis = side.client.counters.apis.children
     sent = [apis[name].sent_at for name in HEARTBEATS if name in apis]
     known = [moment for moment in sent if moment is not None]
-    if known and machinery.member_identity.identity.is_counted:
+    if known and side.member_identity.identity.is_counted:
         yield (), max(0.0, at.now - max(known))
 
 
 def is_member(at: ConsumerReading) -> Iterator[Value]:
     """Whether the client is a member of its group; no value without a group."""
     if at.client.config.group_id is not None:
-        yield (), at.client.machinery.member_identity.identity.is_counted
+        yield (), at.client.side.member_identity.identity.is_counted
 
 
 def outstanding(
@@ -58,7 +58,7 @@ def outstanding(
     """A value of a client that tracks what is done."""
 
     def read(at: ConsumerReading) -> Iterator[Value]:
-        subscription = at.client.machinery.subscription
+        subscription = at.client.side.subscription
         if subscription.is_tracked:
             yield (), of(subscription.outstanding())
 
@@ -67,7 +67,7 @@ def outstanding(
 
 def done(at: ConsumerReading) -> Iterator[Value]:
     """What a tracker was told, by what came of it."""
-    tracking = at.client.machinery.subscription.tracking
+    tracking = at.client.side.subscription.tracking
     if tracking is not None:
         yield ("counted",), tracking.counted
         yield ("twice",), tracking.twice
@@ -114,21 +114,21 @@ def committed_lag(at: ConsumerReading) -> Iterator[Value]:
 
 def commit_age(at: ConsumerReading) -> Iterator[Value]:
     """Only of a client with a group that has committed something."""
-    group = at.client.machinery.group
+    group = at.client.side.commits
     if group is not None:
         yield from one(at.since(group.commits.counters.done_at))
 
 
 def events_dropped(at: ConsumerReading) -> Iterator[Value]:
     """Only of a client with `on_event`."""
-    queue = at.client.machinery.log_events
+    queue = at.client.side.log_events
     if queue is not None:
         yield (), queue.dropped
 
 
 def commits(at: ConsumerReading) -> Iterator[Value]:
     """By kind and result; each result of a kind from its first commit on."""
-    group = at.client.machinery.group
+    group = at.client.side.commits
     if group is None:
         return
     for kind, results in group.commits.counters.kinds.children.items():
@@ -316,7 +316,7 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
     gauge(
         "prokurist_consumer_buffer_bytes",
         "What was fetched and has not been returned, in memory.",
-        lambda at: one(at.client.machinery.buffer.held),
+        lambda at: one(at.client.side.buffer.held),
     ),
     gauge(
         "prokurist_consumer_buffer_limit_bytes",
@@ -326,7 +326,7 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
     histogram(
         "prokurist_consumer_fetch_bytes",
         "Bytes of records in each answer to a fetch; 0 for one without any.",
-        lambda at: one(at.client.machinery.fetches.counters.sizes),
+        lambda at: one(at.client.side.fetches.counters.sizes),
     ),
     gauge(
         "prokurist_consumer_member",
@@ -336,17 +336,17 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
     histogram(
         "prokurist_consumer_rebalance_seconds",
         "How long rebalances of this member took that were finished.",
-        lambda at: one(at.client.machinery.member_identity.rebalances.seconds),
+        lambda at: one(at.client.side.member_identity.rebalances.seconds),
     ),
     counter(
         "prokurist_consumer_rebalances_failed_total",
         "Rebalances that came to nothing: an error, a fence or a departure came first.",
-        lambda at: one(at.client.machinery.member_identity.rebalances.failed),
+        lambda at: one(at.client.side.member_identity.rebalances.failed),
     ),
     gauge(
         "prokurist_consumer_rebalance_age_seconds",
         "Since the last rebalance was finished.",
-        lambda at: one(at.since(at.client.machinery.member_identity.rebalances.ended_at)),
+        lambda at: one(at.since(at.client.side.member_identity.rebalances.ended_at)),
     ),
     gauge(
         "prokurist_consumer_heartbeat_age_seconds",
@@ -361,7 +361,7 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
     gauge(
         "prokurist_background_events_waiting",
         "Errors and rebalance steps that wait for the next poll.",
-        lambda at: one(at.client.machinery.background.waiting),
+        lambda at: one(at.client.side.background.waiting),
     ),
     counter(
         "prokurist_consumer_log_events_dropped_total",

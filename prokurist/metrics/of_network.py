@@ -17,7 +17,7 @@ def by_api(
     """A value for each kind of request."""
 
     def read(at: ClientReading) -> Iterator[Value]:
-        for api, counters in at.client.machinery.client.counters.apis.children.items():
+        for api, counters in at.client.side.client.counters.apis.children.items():
             yield (api,), of(counters)
 
     return read
@@ -29,7 +29,7 @@ def by_node(
     """A value for each broker."""
 
     def read(at: ClientReading) -> Iterator[Value]:
-        for node, counters in at.client.machinery.client.counters.nodes.children.items():
+        for node, counters in at.client.side.client.counters.nodes.children.items():
             yield (node,), of(counters)
 
     return read
@@ -37,15 +37,15 @@ def by_node(
 
 def lateness(at: ClientReading) -> Iterator[Value]:
     """How late the loop is; no value once its thread has ended."""
-    machinery = at.client.machinery
-    due = machinery.timer.next_at
-    if machinery.thread.alive:
+    side = at.client.side
+    due = side.timer.next_at
+    if side.thread.alive:
         yield (), 0.0 if due is None else max(0.0, at.now - due)
 
 
 def connections(at: ClientReading) -> Iterator[Value]:
     """The number of connections that are open."""
-    counters = at.client.machinery.client.counters
+    counters = at.client.side.client.counters
     closed = counters.closed  # First: more may come up until the other is read.
     yield (), counters.opened - closed
 
@@ -54,7 +54,7 @@ ROWS: tuple[Metric[ClientReading], ...] = (
     gauge(
         "prokurist_network_thread_alive",
         "1 while the network thread runs; 0 after it died of a bug.",
-        lambda at: one(at.client.machinery.thread.alive),
+        lambda at: one(at.client.side.thread.alive),
     ),
     gauge(
         "prokurist_loop_lateness_seconds",
@@ -64,42 +64,42 @@ ROWS: tuple[Metric[ClientReading], ...] = (
     counter(
         "prokurist_loop_turns_total",
         "Turns of the network thread's loop.",
-        lambda at: one(at.client.machinery.thread.turns),
+        lambda at: one(at.client.side.thread.turns),
     ),
     counter(
         "prokurist_loop_empty_turns_total",
         "Turns in which nothing was asked, nothing was due, and nothing came.",
-        lambda at: one(at.client.machinery.thread.counters.empty),
+        lambda at: one(at.client.side.thread.counters.empty),
     ),
     counter(
         "prokurist_loop_wakeups_total",
         "Turns whose wait for the network was ended by an event of the application.",
-        lambda at: one(at.client.machinery.thread.wakes),
+        lambda at: one(at.client.side.thread.wakes),
     ),
     histogram(
         "prokurist_loop_busy_seconds",
         "How long each turn worked, from the end of one wait for the network to the next.",
-        lambda at: one(at.client.machinery.thread.counters.busy),
+        lambda at: one(at.client.side.thread.counters.busy),
     ),
     counter(
         "prokurist_loop_wait_seconds_total",
         "Time in which the loop waited for the network.",
-        lambda at: one(at.client.machinery.thread.counters.waited),
+        lambda at: one(at.client.side.thread.counters.waited),
     ),
     gauge(
         "prokurist_events_waiting",
         "Events of the application that the network thread has not taken yet.",
-        lambda at: one(len(at.client.machinery.thread.mailbox)),
+        lambda at: one(len(at.client.side.thread.mailbox)),
     ),
     histogram(
         "prokurist_event_queue_seconds",
         "How long the oldest event of each drain had waited for the network thread.",
-        lambda at: one(at.client.machinery.thread.counters.queued),
+        lambda at: one(at.client.side.thread.counters.queued),
     ),
     histogram(
         "prokurist_event_taking_seconds",
         "How long the network thread took to take up the events of one drain.",
-        lambda at: one(at.client.machinery.thread.counters.taking),
+        lambda at: one(at.client.side.thread.counters.taking),
     ),
     counter(
         "prokurist_requests_total",
@@ -122,22 +122,22 @@ ROWS: tuple[Metric[ClientReading], ...] = (
     gauge(
         "prokurist_requests_waiting",
         "Requests that could not be written yet, at the end of the last turn's writing.",
-        lambda at: one(at.client.machinery.client.counters.unsent),
+        lambda at: one(at.client.side.client.counters.unsent),
     ),
     histogram(
         "prokurist_request_queue_seconds",
         "How long requests waited to be written.",
-        lambda at: one(at.client.machinery.client.counters.queued),
+        lambda at: one(at.client.side.client.counters.queued),
     ),
     counter(
         "prokurist_attempts_abandoned_total",
         "Requests on the wire whose call had ended.",
-        lambda at: one(at.client.machinery.client.counters.abandoned),
+        lambda at: one(at.client.side.client.counters.abandoned),
     ),
     counter(
         "prokurist_late_answers_total",
         "Answers to those, which were dropped.",
-        lambda at: one(at.client.machinery.client.counters.late_answers),
+        lambda at: one(at.client.side.client.counters.late_answers),
     ),
     counter(
         "prokurist_node_requests_total",
@@ -173,36 +173,36 @@ ROWS: tuple[Metric[ClientReading], ...] = (
     counter(
         "prokurist_connections_opened_total",
         "Connections that became ready.",
-        lambda at: one(at.client.machinery.client.counters.opened),
+        lambda at: one(at.client.side.client.counters.opened),
     ),
     counter(
         "prokurist_connections_closed_total",
         "Connections that were ready and are gone, by our wish or not.",
-        lambda at: one(at.client.machinery.client.counters.closed),
+        lambda at: one(at.client.side.client.counters.closed),
     ),
     counter(
         "prokurist_connections_failed_total",
         "Tries to connect that came to nothing.",
-        lambda at: one(at.client.machinery.client.counters.failed),
+        lambda at: one(at.client.side.client.counters.failed),
     ),
     counter(
         "prokurist_connections_refused_total",
         "Those tries that ended because a certificate or credentials were not accepted.",
-        lambda at: one(at.client.machinery.client.counters.refused),
+        lambda at: one(at.client.side.client.counters.refused),
     ),
     histogram(
         "prokurist_connections_authentication_seconds",
         "How long SASL took on connections that came up.",
-        lambda at: one(at.client.machinery.client.counters.authenticated),
+        lambda at: one(at.client.side.client.counters.authenticated),
     ),
     histogram(
         "prokurist_connections_reauthentication_seconds",
         "From the moment in which a session's renewal began to its end (KIP-368).",
-        lambda at: one(at.client.machinery.client.counters.reauthenticated),
+        lambda at: one(at.client.side.client.counters.reauthenticated),
     ),
     counter(
         "prokurist_connections_reauthentications_refused_total",
         "Sessions that a broker did not renew; their connections were closed.",
-        lambda at: one(at.client.machinery.client.counters.renewals_refused),
+        lambda at: one(at.client.side.client.counters.renewals_refused),
     ),
 )

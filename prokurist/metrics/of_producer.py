@@ -39,7 +39,7 @@ def waits(at: ProducerReading) -> Iterator[Value]:
 
 def oldest(at: ProducerReading) -> Iterator[Value]:
     """The age of the oldest batch; 0 where there is none."""
-    yield (), at.since(at.client.machinery.accumulator.oldest) or 0.0
+    yield (), at.since(at.client.side.accumulator.oldest) or 0.0
 
 
 ROWS: tuple[Metric[ProducerReading], ...] = (
@@ -131,17 +131,17 @@ ROWS: tuple[Metric[ProducerReading], ...] = (
     gauge(
         "prokurist_producer_buffer_available_bytes",
         "How much of buffer.memory is free.",
-        lambda at: one(at.client.machinery.accumulator.memory.free),
+        lambda at: one(at.client.side.accumulator.memory.free),
     ),
     gauge(
         "prokurist_producer_buffer_limit_bytes",
         "buffer.memory.",
-        lambda at: one(at.client.machinery.accumulator.memory.total),
+        lambda at: one(at.client.side.accumulator.memory.total),
     ),
     gauge(
         "prokurist_producer_waiting_threads",
         "Threads that wait in send for room in buffer.memory.",
-        lambda at: one(at.client.machinery.accumulator.memory.waiting),
+        lambda at: one(at.client.side.accumulator.memory.waiting),
     ),
     gauge(
         "prokurist_producer_oldest_batch_age_seconds",
@@ -156,12 +156,12 @@ ROWS: tuple[Metric[ProducerReading], ...] = (
     gauge(
         "prokurist_producer_requests_in_flight",
         "Produce requests that have no answer yet.",
-        lambda at: one(at.client.machinery.produce.in_flight),
+        lambda at: one(at.client.side.produce.in_flight),
     ),
     gauge(
         "prokurist_producer_unresolved_partitions",
         "Partitions that number no further batch until it is known what became of one that "
         "has failed.",
-        lambda at: one(at.client.machinery.produce.unresolved),
+        lambda at: one(at.client.side.produce.unresolved),
     ),
 )

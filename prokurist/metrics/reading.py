@@ -110,7 +110,7 @@ class CountedClient(Protocol):
         ...
 
     @property
-    def machinery(self) -> NetworkSide:
+    def side(self) -> NetworkSide:
         """The network side."""
         ...
 
@@ -197,7 +197,7 @@ class ProducerReading(ClientReading):
 
     def __init__(self, client: CountedProducer) -> None:
         super().__init__(client)
-        self.counters: ProduceCounters = client.machinery.endings.counters
+        self.counters: ProduceCounters = client.side.endings.counters
 
 
 def reading_of(
@@ -218,7 +218,7 @@ def reading_of(
 
 def looked_at(client: CountedConsumer, most: int) -> Partitions:
     """Read all partitions, some of them at a time."""
-    subscription = client.machinery.subscription
+    subscription = client.side.subscription
     found = Partitions()
     assigned = iter(tuple(subscription.assigned()))
     while some := tuple(islice(assigned, AT_A_TIME)):
@@ -238,7 +238,7 @@ def looked_at(client: CountedConsumer, most: int) -> Partitions:
 
 def committed_of(client: CountedConsumer, place: Place) -> int | None:
     """What the group has committed of a partition; None where that is not known."""
-    group = client.machinery.group
+    group = client.side.commits
     return None if group is None else group.commits.counters.offset(place.partition)
 
 

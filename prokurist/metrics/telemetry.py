@@ -250,7 +250,7 @@ def labels_of(client: CountedConsumer | CountedProducer) -> dict[str, str]:
     """What the metrics are of, beside what brokers know of a connection (KIP-714)."""
     labels = {"client_rack": client.config.client_rack}
     if isinstance(client, CountedConsumer):
-        identity = client.machinery.member_identity.identity
+        identity = client.side.member_identity.identity
         labels["group_id"] = client.config.group_id or ""
         labels["group_instance_id"] = client.config.group_instance_id or ""
         labels["group_member_id"] = identity.member_id or ""

@@ -1,18 +1,17 @@
-"""Wires what only a client with a group has: coordinator, commits and membership.
+"""The managers of a client with a group, and the events that they take.
 
 Thread: the network thread alone, but for its making.
 """
 
-from collections.abc import Callable
+from collections.abc import Coroutine
+from typing import Any
 
 from prokurist.config import ConsumerConfig
-from prokurist.errors import KafkaException
 from prokurist.events.application_events import (
     AutoCommit,
     CloseBegins,
     Commit,
     CommitOnce,
-    GroupEvent,
     Leave,
     LookUpCommitted,
     Polled,
@@ -26,7 +25,6 @@ from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.classic_member import ClassicMember
 from prokurist.network_thread.membership.consumer_member import ConsumerMember
@@ -37,29 +35,94 @@ from prokurist.network_thread.offsets.background_commit import BackgroundCommits
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.commit_manager import CommitManager
 from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Handlers
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
-from prokurist.types import Node
 
 
-class Group:
-    """The managers of a client with a group, and the events that they take.
+class GroupCommits:
+    """The commits of a group: its coordinator, and what is committed there.
+
+    Args:
+        group_id: `group.id`.
+        owned: Returns what the group has given us.
+        background: Knows what has ended the membership for good.
+
+    Attributes:
+        coordinator: Finds the group's coordinator.
+        identities: Chooses the identity of each commit.
+        commits: Commits, and looks up what was committed.
+        auto: Retries automatic commits.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        *,
+        client: NetworkClient,
+        metadata: MetadataManager,
+        timer: Timer,
+        backoff: Backoff,
+        subscription: Subscription,
+        member_identity: MemberIdentity,
+        background: BackgroundEvents,
+    ) -> None:
+        self.coordinator: CoordinatorManager = CoordinatorManager(
+            group_id, client, metadata, timer, backoff
+        )
+        self.identities: CommitIdentities = CommitIdentities(
+            member_identity, subscription.owned, lambda: background.fatal
+        )
+        self.commits: CommitManager = CommitManager(
+            group_id, client, self.coordinator, metadata, timer, backoff, self.identities
+        )
+        self.auto: BackgroundCommits = BackgroundCommits(self.commits)
+
+    def handlers(self) -> Handlers:
+        """Return the events about what the group has committed."""
+        return {
+            Commit: self._commit,
+            CommitOnce: self._commit_once,
+            AutoCommit: self._auto_commit,
+            LookUpCommitted: lambda event: self.commits.committed(
+                event.call, event.partitions, stable=event.stable
+            ),
+            CloseBegins: lambda event: self.coordinator.end_by(event.call.deadline),
+        }
+
+    def _commit(self, event: Commit) -> Coroutine[Any, Any, Any]:
+        self.auto.overtake(event.offsets)
+        return self.commits.commit(event.call, event.offsets, event.identity, event.topics)
+
+    def _commit_once(self, event: CommitOnce) -> Coroutine[Any, Any, Any]:
+        self.auto.overtake(event.offsets)
+        return self.commits.commit_once(event.call, event.offsets, event.identity, event.topics)
+
+    def _auto_commit(self, event: AutoCommit) -> Coroutine[Any, Any, Any]:
+        self.auto.overtake(event.offsets)
+        return self.auto.commit(event)
+
+    def __repr__(self) -> str:
+        return f"GroupCommits({self.coordinator})"
+
+
+class GroupMembership:
+    """The membership of a group, by the configured protocol, as a request manager.
 
     Args:
         config: The configuration.
-        group_id: Its `group.id`.
-        changed: Called when the group has given something, or got it back.
+        commits: The commits of the group.
+        changed: Emitted when the group has given something, or got it back.
 
     Attributes:
-        coordinator: Who coordinates the group.
-        commits: Commits, and looks up what was committed.
-        auto: Sends automatic commits.
-        membership: Our place in it.
+        membership: Our place in the group.
     """
 
     def __init__(
         self,
         config: ConsumerConfig,
         group_id: str,
+        commits: GroupCommits,
         *,
         client: NetworkClient,
         metadata: MetadataManager,
@@ -70,90 +133,50 @@ class Group:
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
         background: BackgroundEvents,
-        changed: Callable[[], None],
+        changed: Signal[()],
     ) -> None:
-        self._calls = calls
-        self.coordinator: CoordinatorManager = CoordinatorManager(
-            group_id, client, metadata, timer, backoff
-        )
-        identities = CommitIdentities(
-            member_identity, subscription.owned, lambda: background.fatal
-        )
-        self.commits: CommitManager = CommitManager(
-            group_id,
-            client,
-            self.coordinator,
-            metadata,
-            timer,
-            backoff,
-            identities,
-        )
-        self.auto: BackgroundCommits = BackgroundCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
         steps = ApplicationSteps(
             background, subscription, poll_activity, auto_commit=config.enable_auto_commit
         )
         self._transitions = PartitionTransitions(
-            subscription, steps, self.auto, timer, interval, changed, client.trace
+            subscription, steps, commits.auto, timer, interval, changed, client.trace
         )
-        self.membership: Membership = membership_of(
-            config,
-            MembershipContext(
-                group_id,
-                config.group_instance_id,
-                config.client_rack or None,
-                interval,
-                config.request_timeout_ms / 1000,
-                client,
-                self.coordinator,
-                metadata,
-                calls,
-                timer,
-                backoff,
-                subscription,
-                member_identity,
-                poll_activity,
-                background,
-                steps,
-                self._transitions,
-            ),
+        context = MembershipContext(
+            group_id=group_id,
+            instance_id=config.group_instance_id,
+            rack=config.client_rack or None,
+            poll_interval=interval,
+            request_timeout=config.request_timeout_ms / 1000,
+            client=client,
+            coordinator=commits.coordinator,
+            metadata=metadata,
+            calls=calls,
+            timer=timer,
+            backoff=backoff,
+            subscription=subscription,
+            member_identity=member_identity,
+            poll_activity=poll_activity,
+            background=background,
+            steps=steps,
+            transitions=self._transitions,
         )
+        self.membership: Membership = membership_of(config, context)
+        metadata.updated.connect(self.membership.on_metadata)
+        commits.identities.refused.connect(self.membership.commit_refused)
 
-        identities.on_refused = self.membership.commit_refused
+    def handlers(self) -> Handlers:
+        """Return the events about our place in the group."""
+        return {
+            Polled: lambda _: self.membership.polled(),
+            StepDone: self.membership.step_done,
+            Rejoin: lambda event: self.membership.rejoin(event.reason),
+            Leave: self._leave,
+        }
 
-    def take(self, event: GroupEvent) -> None:
-        """Start the work for an event."""
-        match event:
-            case Commit(call, offsets, identity, topics):
-                self.auto.overtake(offsets)
-                self._calls.start(call, self.commits.commit(call, offsets, identity, topics))
-            case CommitOnce(call, offsets, identity, topics):
-                self.auto.overtake(offsets)
-                self._calls.start(
-                    call, self.commits.commit_once(call, offsets, identity, topics)
-                )
-            case AutoCommit():
-                self.auto.overtake(event.offsets)
-                self._calls.start(event.call, self.auto.commit(event))
-            case LookUpCommitted(call, partitions, stable):
-                self._calls.start(call, self.commits.committed(call, partitions, stable=stable))
-            case Polled():
-                self.membership.polled()
-            case StepDone():
-                self.membership.step_done(event)
-            case Rejoin(_, reason):
-                self.membership.rejoin(reason)
-            case Leave(call, how, partitions, lost):
-                self._transitions.tell_left(partitions, lost=lost)
-                self._calls.start(call, self.membership.leave(call, how))
-            case CloseBegins(call):
-                self.coordinator.end_by(call.deadline)
-
-    def on_disconnect(
-        self, node: Node, lane: Lane, error: KafkaException, since: float
-    ) -> None:
-        """Tell the coordinator's manager of a lost connection."""
-        self.coordinator.on_disconnect(node, lane, error, since)
+    def _leave(self, event: Leave) -> Coroutine[Any, Any, None]:
+        self._transitions.tell_left(event.partitions, lost=event.lost)
+        return self.membership.leave(event.call, event.how)
 
     def poll(self) -> None:
         """Nothing: what a membership does by itself has its Timer entries."""
@@ -163,7 +186,7 @@ class Group:
         self.membership.close()
 
     def __repr__(self) -> str:
-        return f"Group({self.membership})"
+        return f"GroupMembership({self.membership})"
 
 
 def membership_of(config: ConsumerConfig, context: MembershipContext) -> Membership:

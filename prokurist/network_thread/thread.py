@@ -28,6 +28,7 @@ from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.counters import LoopCounters
 from prokurist.network_thread.io.network import Happening, Network
 from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Taker
 from prokurist.network_thread.operations.timer import Due, Timer
 
 
@@ -62,6 +63,10 @@ class RequestManager(Protocol):
         ...
 
 
+class EventManager(RequestManager, Taker, Protocol):
+    """The interface of a manager that also takes events of the application."""
+
+
 class NetworkThread:
     """The network thread of a client: drains the mailbox, fires timers, waits on the network.
 
@@ -69,7 +74,6 @@ class NetworkThread:
         name: The thread's name, for those who look at a process from outside.
         clock: Read once when a turn begins and once when its wait is over.
         take: Given each application event but `Close`; starts its operation.
-        managers: Asked once a turn for what they have to do unasked.
         background: Where polls wait, which have no operation among the calls.
         trace: The client's.
     """
@@ -84,7 +88,6 @@ class NetworkThread:
         client: NetworkClient,
         calls: Calls,
         take: Callable[[ApplicationEvent], None],
-        managers: Sequence[RequestManager],
         background: BackgroundEvents,
         trace: Trace = UNREAD,
     ) -> None:
@@ -100,7 +103,7 @@ class NetworkThread:
         self._client = client
         self._calls = calls
         self._take = take
-        self._managers = tuple(managers)
+        self._managers: tuple[RequestManager, ...] = ()
         self._background = background
         self._taken: deque[ApplicationEvent] = deque()
         self._closing: list[Close] = []
@@ -108,6 +111,14 @@ class NetworkThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     # --- the application's side --------------------------------------------------------
+
+    def add(self, *managers: RequestManager) -> None:
+        """Poll these managers in each turn, in this order, before those added so far.
+
+        A manager asks others for what it needs: what it asks of one behind it goes out in the
+        same turn.
+        """
+        self._managers = (*managers, *self._managers)
 
     def start(self) -> None:
         """Start the thread; raises if the system allows no more threads."""

@@ -13,7 +13,7 @@ from prokurist.application import at_exit
 from prokurist.application.call_runner import LAST_TURN
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import PROCESS
-from prokurist.assembly.producer_machinery import ProducerMachinery
+from prokurist.assembly.producer import ProducerSide
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import DeliverAndEnd
 from prokurist.events.call import Call
@@ -99,26 +99,26 @@ class EndingCalls(WaitingCalls):
 
     def __del__(self) -> None:
         # Of a half-built producer there may be nothing; of a forked one, nothing is ours.
-        machinery = getattr(self, "_machinery", None)
-        if machinery is None or self._ended or os.getpid() != self._process:
+        side = getattr(self, "_side", None)
+        if side is None or self._ended or os.getpid() != self._process:
             return
         unclosed = (
             f"{self!r} was never closed: close it, or use it in a with statement; what was "
             f"sent is still delivered, if the process lives for long enough"
         )
         self._closed = self._ended = True
-        leave(machinery)
+        leave(side)
         warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
 
 
-def leave(machinery: ProducerMachinery) -> None:
+def leave(side: ProducerSide) -> None:
     """Have the records of a forgotten producer delivered, and its network thread ended then.
 
     The thread alone keeps what that needs; `delivery.timeout.ms` bounds it.
     """
-    thread = machinery.thread
-    at_exit.remember(thread, await_end, machinery.trace)
-    now = machinery.timer.now
+    thread = side.thread
+    at_exit.remember(thread, await_end, side.trace)
+    now = side.timer.now
     try:
         thread.mailbox.post(DeliverAndEnd(Call("close", now, Deadline(now))))
     except KafkaException:

@@ -19,9 +19,9 @@ from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import PRODUCER_WORDS, no_attribute
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.weak_call import WeakCall
-from prokurist.assembly.producer_machinery import (
-    ProducerMachinery,
-    system_producer_machinery,
+from prokurist.assembly.producer import (
+    ProducerSide,
+    open_producer_side,
 )
 from prokurist.config import ProducerConfig
 from prokurist.errors import IllegalStateException
@@ -93,45 +93,41 @@ class KafkaProducer(EndingCalls):
         /,
         **keywords: "Unpack[ProducerKeywords]",
     ) -> None:
-        self._machinery: ProducerMachinery | None = None
+        self._side: ProducerSide | None = None
         refuse_patched()
         settings = ProducerConfig(config, **keywords)
         clock = MonotonicClock()
-        machinery = system_producer_machinery(settings, clock)
+        side = open_producer_side(settings, clock)
         try:
-            self._wire(settings, clock, machinery)
-            machinery.thread.start()
-            at_exit.remember(self, KafkaProducer._close_at_exit, machinery.trace)
+            self._wire(settings, clock, side)
+            side.thread.start()
+            at_exit.remember(self, KafkaProducer._close_at_exit, side.trace)
             self._counted.started = epoch_milliseconds()
             OPEN.add(self._counted)
             self._tell_start(settings)
         except BaseException:
-            machinery.thread.abandon()
-            self._machinery = None
+            side.thread.abandon()
+            self._side = None
             raise
 
     @classmethod
-    def wired(
-        cls, config: ProducerConfig, clock: CallersClock, machinery: ProducerMachinery
-    ) -> Self:
-        """A producer on machinery that something else runs: a simulation, in virtual time."""
+    def wired(cls, config: ProducerConfig, clock: CallersClock, side: ProducerSide) -> Self:
+        """A producer on side that something else runs: a simulation, in virtual time."""
         self = cls.__new__(cls)
-        self._wire(config, clock, machinery)
+        self._wire(config, clock, side)
         return self
 
-    def _wire(
-        self, config: ProducerConfig, clock: CallersClock, machinery: ProducerMachinery
-    ) -> None:
+    def _wire(self, config: ProducerConfig, clock: CallersClock, side: ProducerSide) -> None:
         self._config = config
         self._clock = clock
-        self._machinery = machinery
+        self._side = side
         self._process = PROCESS.id
         self._closed = self._is_closing = self._ended = False
         self._closing = threading.RLock()
         self._max_block = config.max_block_ms / 1000
         self._delivery_timeout = config.delivery_timeout_ms / 1000
         self._counters = CallerCounters()
-        self._accumulator = machinery.accumulator
+        self._accumulator = side.accumulator
         self._accumulator.refuse = WeakCall(self._refuse)
         self._accumulator.refuse_in_callback = WeakCall(self._refuse_in_callback)
         self._sending = Sending(
@@ -139,27 +135,25 @@ class KafkaProducer(EndingCalls):
             WeakCall(self._runner),
             self._max_block,
             WeakCall(self._may_wait),
-            machinery.trace,
+            side.trace,
         )
-        self._appender = machinery.accumulator.appender
+        self._appender = side.accumulator.appender
         self._appender.slow = self._sending.send
         self._many = SendingMany(self._accumulator, self._sending)
-        self._counted = CountedProducer(
-            config, machinery, self._counters, self._sending.counters
-        )
-        if machinery.telemetry is not None:
+        self._counted = CountedProducer(config, side, self._counters, self._sending.counters)
+        if side.telemetry is not None:
             # Imported here, as for `metrics`: the network thread imports nothing later.
             from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
 
-            machinery.telemetry.source = TelemetrySource(self._counted, machinery.time_of_day)
+            side.telemetry.source = TelemetrySource(self._counted, side.time_of_day)
         code = UserCode(
             Serializers(config.key_serializer, config.value_serializer),
             config.partitioner_class,
             config.interceptor_classes,
-            cluster=lambda: machinery.metadata.cluster,
+            cluster=lambda: side.metadata.cluster,
             know=self._sending.know,
             failed=self._sending.failed,
-            trace=machinery.trace,
+            trace=side.trace,
         )
         self._user_code = code if code.is_there else None
         if self._user_code is None and type(self).send is SEND:
@@ -330,8 +324,8 @@ class KafkaProducer(EndingCalls):
         )
 
     def __repr__(self) -> str:
-        machinery = self._built()
-        return f"KafkaProducer({machinery.client_id}, {machinery.thread.life.value})"
+        side = self._built()
+        return f"KafkaProducer({side.client_id}, {side.thread.life.value})"
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.
 
@@ -342,11 +336,11 @@ class KafkaProducer(EndingCalls):
 
     def health(self) -> ProducerHealth:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
-        machinery = self._built()
-        now, accumulator = self._clock.now(), machinery.accumulator
+        side = self._built()
+        now, accumulator = self._clock.now(), side.accumulator
         batches = accumulator.snapshot(alone=PROCESS.id != self._process)
         return ProducerHealth.of(
-            machinery,
+            side,
             now,
             buffer_total=accumulator.memory.total,
             buffer_free=accumulator.memory.free,

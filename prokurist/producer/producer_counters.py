@@ -10,7 +10,7 @@ from prokurist.config import ProducerConfig
 from prokurist.events.counter_types import Count, Family, Histogram
 
 if TYPE_CHECKING:
-    from prokurist.assembly.producer_machinery import ProducerMachinery
+    from prokurist.assembly.producer import ProducerSide
 
 
 METADATA: Final = "metadata"
@@ -42,23 +42,23 @@ class CountedProducer:
 
     Attributes:
         config: Its configuration.
-        machinery: The network side; its parts have counters of their own.
+        side: The network side; its parts have counters of their own.
         calls: What is counted of calls that wait.
         sends: What is counted of records that are not in a batch at once.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 
-    __slots__ = ("__weakref__", "calls", "config", "machinery", "sends", "started")
+    __slots__ = ("__weakref__", "calls", "config", "sends", "side", "started")
 
     def __init__(
         self,
         config: ProducerConfig,
-        machinery: "ProducerMachinery",
+        side: "ProducerSide",
         calls: CallerCounters,
         sends: SendCounters,
     ) -> None:
         self.config: ProducerConfig = config
-        self.machinery: ProducerMachinery = machinery
+        self.side: ProducerSide = side
         self.calls: CallerCounters = calls
         self.sends: SendCounters = sends
         self.started: int | None = None
@@ -66,11 +66,11 @@ class CountedProducer:
     @property
     def client_id(self) -> str:
         """The `client.id`."""
-        return self.machinery.client_id
+        return self.side.client_id
 
     def now(self) -> float:
         """The client's clock."""
-        return self.machinery.accumulator.now()
+        return self.side.accumulator.now()
 
     def __repr__(self) -> str:
         return f"CountedProducer({self.client_id})"

@@ -11,7 +11,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.telemetry import client_instance_id, require_push
-from prokurist.assembly.producer_machinery import ProducerMachinery, purged
+from prokurist.assembly.producer import ProducerSide
 from prokurist.errors import (
     ForkedClientError,
     IllegalStateException,
@@ -33,7 +33,7 @@ KEY = "max.block.ms"
 class WaitingCalls:
     """The part of `KafkaProducer` that waits: `flush`, `purge`, look-ups, the instance id."""
 
-    _machinery: ProducerMachinery | None
+    _side: ProducerSide | None
     _clock: CallersClock
     _accumulator: RecordAccumulator
     _counters: CallerCounters
@@ -85,7 +85,7 @@ class WaitingCalls:
         """
         self._check_usable("purge")
         if not self._may_wait():
-            return self._built().produce.purge(purged(), everything=False)
+            return self._built().produce.purge_unsent()
         now = self._clock.now()
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("purge", now, deadline, config_key=KEY)
@@ -144,17 +144,15 @@ class WaitingCalls:
 
     # --- within ----------------------------------------------------------------------------
 
-    def _built(self) -> ProducerMachinery:
-        if self._machinery is None:
+    def _built(self) -> ProducerSide:
+        if self._side is None:
             raise AssertionError("a producer that was never built")
-        return self._machinery
+        return self._side
 
     def _runner(self) -> CallRunner:
         """For one call: many threads may be inside, each with a wait of its own."""
-        machinery = self._built()
-        runner = CallRunner(
-            self._clock, machinery.thread.mailbox, self._max_block, machinery.trace
-        )
+        side = self._built()
+        runner = CallRunner(self._clock, side.thread.mailbox, self._max_block, side.trace)
         runner.counters = self._counters
         runner.wait_at = self._accumulator.wait
         return runner

@@ -46,14 +46,17 @@ class TlsContexts:
     Args:
         keys: The configuration.
         now: Seconds of a monotonic clock.
-
-    Attributes:
         on_renewed: Called after files have changed, with None or with why the context was
             left as it was; by the thread that looked.
     """
 
-    def __init__(self, keys: TlsKeys, now: Callable[[], float]) -> None:
-        self.on_renewed: Callable[[KafkaException | None], None] = no_listener
+    def __init__(
+        self,
+        keys: TlsKeys,
+        now: Callable[[], float],
+        on_renewed: Callable[[KafkaException | None], None] = no_listener,
+    ) -> None:
+        self._on_renewed = on_renewed
         self._keys = keys
         self._files = watched(keys)
         self._stamp = self._stamps()
@@ -93,9 +96,9 @@ class TlsContexts:
         try:
             self._context = built(self._keys)
         except KafkaException as error:
-            self.on_renewed(error)
+            self._on_renewed(error)
         else:
-            self.on_renewed(None)
+            self._on_renewed(None)
 
     def _stamps(self) -> Stamp:
         return tuple(_stamp(path) for path in self._files)

@@ -120,12 +120,12 @@ def test_a_bug_ends_every_call_and_close_works(
     consumer = ours()
     orders.freeze()
     nothing: list[None] = []
-    machinery = consumer._machinery
-    assert machinery is not None
+    side = consumer._side
+    assert side is not None
 
     def bug() -> None:
-        machinery.timer.after(0.0, "a bug", nothing.pop)
-        machinery.client._network.wake()
+        side.timer.after(0.0, "a bug", nothing.pop)
+        side.client._network.wake()
 
     with (
         Watch(0.2),

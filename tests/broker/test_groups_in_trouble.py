@@ -101,9 +101,9 @@ def test_the_commit_before_a_revocation_gives_up_with_the_group(
 
 def told_to(consumer: KafkaConsumer) -> BackgroundEvents:
     """What waits for its next poll."""
-    machinery = consumer._machinery
-    assert machinery is not None
-    return machinery.background
+    side = consumer._side
+    assert side is not None
+    return side.background
 
 
 def is_counted(member: Member, since: float) -> bool:

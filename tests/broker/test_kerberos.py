@@ -227,9 +227,9 @@ def test_tickets_that_expire_in_the_middle(
             count += 1
             time.sleep(0.01)
         producer.flush(30.0)
-        machinery = producer._machinery
-        assert machinery is not None
-        counters = machinery.client.counters
+        side = producer._side
+        assert side is not None
+        counters = side.client.counters
         assert counters.reauthenticated.count >= 3
         assert not counters.nodes.of("0").lost
     assert not cache.exists()

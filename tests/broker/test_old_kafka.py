@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TimeoutException, TopicPartition
-from prokurist.assembly.consumer_machinery import (
-    consumer_machinery,  # a seam for tests, not for users
-)
+from prokurist.assembly.consumer import ConsumerSide  # a seam for tests, not for users
+from prokurist.assembly.network_side import System, trace_of
 from prokurist.config import ConsumerConfig
 from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.resolver import Resolver
@@ -64,17 +63,16 @@ def capped(kafka: RealKafka, group: str, release: str | None) -> KafkaConsumer:
     )
     clock = MonotonicClock()
     network = SelectorNetwork(receive_buffer_bytes=-1, send_buffer_bytes=-1)
-    machinery = consumer_machinery(
-        config,
+    system = System(
         clock=clock,
         network=network,
         resolver=Resolver(network.wake),
         random=Random(1),  # noqa: S311 - jitter is no secret
-        software=("prokurist", "0"),
         cap=None if release is None else Versions.of_kafka(release),
     )
-    machinery.thread.start()
-    return KafkaConsumer.wired(config, clock, machinery)
+    side = ConsumerSide(config, trace_of(config, "consumer", group, clock), system)
+    side.thread.start()
+    return KafkaConsumer.wired(config, clock, side)
 
 
 @pytest.mark.parametrize("release", [None, "2.4", "2.5", "2.8", "3.0", "3.3", "3.7"])

@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 def without_leader(producer: KafkaProducer, topic: str) -> set[int]:
     """The partitions that have none, as far as it is known without a question."""
-    built = producer._machinery
+    built = producer._side
     assert built is not None
     partitions = built.metadata.cluster.partitions_of(topic)
     return {each.partition for each in partitions if each.leader is None}

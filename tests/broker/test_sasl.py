@@ -203,8 +203,8 @@ def test_sessions_are_renewed(plain: RealKafka, mechanism: str, protocol: str) -
         until = monotonic() + 20
         while len(values) < sent and monotonic() < until:
             values += [record.value for record in consumer.poll(1)]
-        assert consumer._machinery is not None
-        counters = consumer._machinery.client.counters
+        assert consumer._side is not None
+        counters = consumer._side.client.counters
         assert values == [str(number).encode() for number in range(sent)]
         assert counters.reauthenticated.count >= 4
         assert counters.nodes.of("0").lost == 0

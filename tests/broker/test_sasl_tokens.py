@@ -172,9 +172,9 @@ def test_client_credentials(provider: tuple[str, str]) -> None:
             while time.monotonic() < until:
                 consumer.poll(0.5)
             consumer.commit_sync(timeout=10)
-            machinery = consumer._machinery
-            assert machinery is not None
-            counters = machinery.client.counters
+            side = consumer._side
+            assert side is not None
+            counters = side.client.counters
             # Sessions were renewed with the token, which lives for longer.
             assert counters.reauthenticated.count >= 2
             assert not counters.nodes.of("0").lost

@@ -109,9 +109,9 @@ def test_sessions_are_renewed(secured: Secured, topic: str, mechanism: str) -> N
             count += 1
             time.sleep(0.01)
         producer.flush(30.0)
-        machinery = producer._machinery
-        assert machinery is not None
-        counters = machinery.client.counters
+        side = producer._side
+        assert side is not None
+        counters = side.client.counters
         assert counters.reauthenticated.count >= 2
         assert not counters.nodes.of("0").lost
     assert secured.read(topic, count) == [b"%d" % each for each in range(count)]

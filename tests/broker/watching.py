@@ -123,9 +123,9 @@ def waiting() -> bool:
 
 def is_sent_to_a_replica(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
     """Whether its leader has named a replica that is nearer."""
-    machinery = consumer._machinery
-    assert machinery is not None
-    return tp in machinery.fetches._replicas._preferred
+    side = consumer._side
+    assert side is not None
+    return tp in side.fetches._replicas._preferred
 
 
 def once_a_minute(records: Sequence[logging.LogRecord]) -> list[str]:

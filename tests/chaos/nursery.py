@@ -20,8 +20,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import prokurist.assembly.consumer_machinery
-import prokurist.assembly.producer_machinery  # noqa: F401 - and a producer
+import prokurist.assembly.consumer
+import prokurist.assembly.producer  # noqa: F401 - and a producer
 from tests.chaos import member, writing
 from tests.chaos.member import Duty
 from tests.chaos.writing import WriterDuty

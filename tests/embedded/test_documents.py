@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prokurist import ConsumerConfig, ProducerConfig
-from prokurist.assembly.shared import authenticator_of
+from prokurist.assembly.security import authenticator_of
 from prokurist.cli.app import COMMANDS, GROUPS
 from tests.documents import PAGES, ROOT, Block, blocks, run
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-from prokurist.assembly.producer_machinery import ProducerMachinery
+from prokurist.assembly.producer import ProducerSide
 from tests.oracles.bounds import JITTER, Settings
 
 AT_THE_BEGINNING: Final = 4
@@ -42,9 +42,9 @@ class Work:
     look_ups: int = 0
 
     @classmethod
-    def of(cls, machinery: ProducerMachinery, look_ups: int = 0) -> Self:
+    def of(cls, side: ProducerSide, look_ups: int = 0) -> Self:
         """What a producer has counted."""
-        did, traffic = machinery.endings.counters, machinery.client.counters
+        did, traffic = side.endings.counters, side.client.counters
         return cls(
             did.batches,
             did.retries,
@@ -77,9 +77,9 @@ class Work:
         return self.retries + self.split + self.connections
 
 
-def requests_by_kind(machinery: ProducerMachinery) -> dict[str, int]:
+def requests_by_kind(side: ProducerSide) -> dict[str, int]:
     """How many requests a producer has sent of each kind."""
-    return {name: each.sent for name, each in machinery.client.counters.apis.children.items()}
+    return {name: each.sent for name, each in side.client.counters.apis.children.items()}
 
 
 def bounds(settings: Settings, seconds: float, work: Work) -> dict[str, float]:

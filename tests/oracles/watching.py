@@ -22,13 +22,13 @@ LEAST: Final = 0.5
 
 def requests_of(client: CountedConsumer) -> dict[str, int]:
     """How many requests a client has sent, by broker."""
-    traffic = client.machinery.client.counters
+    traffic = client.side.client.counters
     return {name: node.sent for name, node in traffic.nodes.children.items()}
 
 
 def events_of(client: CountedConsumer) -> int:
     """How much a client has met that may call for requests: calls, records, connections."""
-    traffic = client.machinery.client.counters
+    traffic = client.side.client.counters
     calls = client.caller.counters.calls.children.items()
     made = sum(each.seconds.count for name, each in calls if name != "poll")
     returned = sum(each.records for each in client.topics.children.values())
@@ -38,7 +38,7 @@ def events_of(client: CountedConsumer) -> int:
 def work_of(client: CountedProducer) -> Work:
     """What a producer had to do."""
     calls = sum(each.seconds.count for each in client.calls.calls.children.values())
-    return Work.of(client.machinery, client.sends.waits.of(METADATA).count + calls)
+    return Work.of(client.side, client.sends.waits.of(METADATA).count + calls)
 
 
 Judged: TypeAlias = CountedConsumer | CountedProducer
@@ -84,11 +84,11 @@ class Watch:
         self.judged += 1
         if isinstance(client, CountedProducer):
             settings = Settings.of_producer(client.config)
-            sent, where = requests_by_kind(client.machinery), f"by {client.client_id}"
+            sent, where = requests_by_kind(client.side), f"by {client.client_id}"
             self.wrongs += wasted(settings, seconds, sent, work_of(client), where)
             return
         thrift: Thrift[str] = Thrift(Settings.of(client.config))
-        where = f"by {client.machinery.client_id}"
+        where = f"by {client.side.client_id}"
         events = events_of(client) + self._asynchronous[id(client.caller)]
         thrift.judge(seconds, requests_of(client), events=events, where=where)
         self.wrongs += thrift.wrongs

@@ -119,9 +119,8 @@ def group_of(world: World) -> ClassicGroup:
 
 def member_of(consumer: KafkaConsumer) -> ClassicMember:
     """Its place in its group."""
-    machinery = consumer._built()
-    assert machinery.group is not None
-    membership = machinery.group.membership
+    side = consumer._built()
+    membership = side.membership
     assert isinstance(membership, ClassicMember)
     return membership
 

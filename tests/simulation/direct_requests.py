@@ -47,12 +47,12 @@ class Asked:
         self._ends = ends
 
         async def work() -> Answer[Any]:
-            return await member.machinery.client.send(
+            return await member.side.client.send(
                 node, request, call=call, lane=lane, effect=effect, patience=patience
             )
 
         # Between two turns; all that is sent in one finds the time set.
-        member.machinery.timer.now = world.clock.time
+        member.side.timer.now = world.clock.time
         self.operation = Operation(work(), "a test's request", self._ended)
         member.network.wake()
 
@@ -63,7 +63,7 @@ class Asked:
 
     def leave(self) -> None:
         """Its caller goes."""
-        self._member.machinery.timer.now = self._world.clock.time
+        self._member.side.timer.now = self._world.clock.time
         self.operation.throw(Withdrawn("gone"))
 
     @property
@@ -97,4 +97,4 @@ def down(connection: Connection) -> bool:
 
 def general(member: Member, number: int = 1) -> Connection:
     """The general connection to a broker."""
-    return member.machinery.client._connections[number, Lane.GENERAL]
+    return member.side.client._connections[number, Lane.GENERAL]

@@ -45,12 +45,12 @@ def asked_metadata(world: World) -> int:
 
 def idle(member: Member) -> bool:
     """Nothing is pending anywhere but what an idle client has."""
-    machinery = member.machinery
+    side = member.side
     quiet = "MetadataManager(idle, 0 topics wanted, 0 calls wait"
     return (
-        not len(machinery.calls)
-        and not machinery.client.waiting
-        and repr(machinery.metadata).startswith(quiet)
+        not len(side.calls)
+        and not side.client.waiting
+        and repr(side.metadata).startswith(quiet)
     )
 
 

@@ -56,7 +56,7 @@ def failure(delivery: Delivery) -> BaseException:
 def made(world: World, *, linger_ms: int = 0, **keys: object) -> tuple[KafkaProducer, Sender]:
     """A producer whose topic is known and whose connection stands."""
     sender = world.sender(None, linger_ms=linger_ms, **keys)
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     producer.send("orders", b"warm", partition=0)
     producer.flush(5.0)
     world.control.forget_requests()

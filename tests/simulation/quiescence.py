@@ -6,8 +6,8 @@ first in a client that is left to itself for a while, then in one that is closed
 
 from typing import Final
 
-from prokurist.assembly.consumer_machinery import Machinery
-from prokurist.assembly.producer_machinery import ProducerMachinery
+from prokurist.assembly.consumer import ConsumerSide
+from prokurist.assembly.producer import ProducerSide
 from prokurist.config.clients import ProducerConfig
 from prokurist.events.application_events import Close
 from prokurist.network_thread.thread import Life
@@ -52,7 +52,7 @@ def check_at_rest(world: World, *, mortal: bool = False) -> None:
             raise AssertionError(f"{member.thread!r} died") from member.thread.died_of
         if member.thread.life is Life.RUNNING:
             until = world.clock.time + 1.0
-            client = member.machinery.client
+            client = member.side.client
             while reachable and (client.in_flight or client.waiting):
                 world.clock.sleep(0.01)  # Metadata has come of age just now.
                 assert world.clock.time < until, "something stays in flight"
@@ -77,8 +77,8 @@ Look = tuple[Work, dict[str, int]]
 
 def look_at(member: Member | Sender) -> Look | None:
     """What a producer has done so far; None for a consumer, which others judge."""
-    if isinstance(member.machinery, ProducerMachinery):
-        return Work.of(member.machinery), requests_by_kind(member.machinery)
+    if isinstance(member.side, ProducerSide):
+        return Work.of(member.side), requests_by_kind(member.side)
     return None
 
 
@@ -93,36 +93,36 @@ def check_thrift(member: Member | Sender, before: Look | None) -> None:
     assert not wrongs, "\n".join(wrongs)
 
 
-def check_produced(machinery: ProducerMachinery) -> None:
+def check_produced(side: ProducerSide) -> None:
     """Each batch was sent once, and once more for each retry."""
-    produced = {"Produce": requests_by_kind(machinery).get("Produce", 0)}
-    wrongs = wasted(Settings(), 0.0, produced, Work.of(machinery))
+    produced = {"Produce": requests_by_kind(side).get("Produce", 0)}
+    wrongs = wasted(Settings(), 0.0, produced, Work.of(side))
     assert not wrongs, "\n".join(wrongs)
 
 
 def check_idle(member: Member | Sender, *, reachable: bool) -> None:
     """Nothing is left of any call."""
-    calls = member.machinery.calls
+    calls = member.side.calls
     assert not len(calls), f"{calls!r} has calls left"
-    if isinstance(member.machinery, Machinery):
-        positions = member.machinery.positions
+    if isinstance(member.side, ConsumerSide):
+        positions = member.side.positions
         assert not positions._outcomes.searches, f"{positions!r}"
-        if member.machinery.coordinator is not None:
-            assert not member.machinery.coordinator._waiting
+        if member.side.coordinator is not None:
+            assert not member.side.coordinator._waiting
     if not reachable:
         return  # Brokers may still be looked for, unasked.
-    if isinstance(member.machinery, ProducerMachinery):
-        check_delivered(member.machinery)
+    if isinstance(member.side, ProducerSide):
+        check_delivered(member.side)
     check_connections(member)
 
 
-def check_delivered(machinery: ProducerMachinery) -> None:
+def check_delivered(side: ProducerSide) -> None:
     """Nothing is left of any record."""
-    accumulator = machinery.accumulator
+    accumulator = side.accumulator
     assert not accumulator.incomplete, f"{accumulator!r}"
     assert not accumulator._parts
     assert accumulator.memory.free == accumulator.memory.total, f"{accumulator.memory!r}"
-    assert not machinery.endings.last_errors
+    assert not side.endings.last_errors
     for queue in accumulator.queues():
         sending = queue.sending
         assert queue.open_batch is None, f"{queue!r}"
@@ -136,7 +136,7 @@ def check_delivered(machinery: ProducerMachinery) -> None:
 
 def check_connections(member: Member | Sender) -> None:
     """Nothing is left of any request, and only what an idle client has is in the Timer."""
-    client = member.machinery.client
+    client = member.side.client
     assert not client.in_flight, f"{client!r} waits for answers"
     assert not client.waiting, f"{client!r} has unsent requests"
     assert not client._lookups._settle
@@ -144,7 +144,7 @@ def check_connections(member: Member | Sender) -> None:
     open_now = {each for each in client._connections.values() if each.number >= 0}
     assert set(client._by_number.values()) == open_now
     assert len(client._by_number) == len(open_now) == member.network.open
-    timer = member.machinery.timer
+    timer = member.side.timer
     left = {due.reason for _, _, due in timer._heap if due.live}
     strange = [each for each in left if not each.startswith(OF_AN_IDLE_CLIENT)]
     assert not strange, f"left in the Timer: {strange}"
@@ -154,14 +154,14 @@ def check_connections(member: Member | Sender) -> None:
 
 def check_closed(member: Member | Sender) -> None:
     """Nothing is left of anything."""
-    client = member.machinery.client
-    assert not len(member.machinery.calls)
-    if isinstance(member.machinery, Machinery):
-        assert not member.machinery.positions._outcomes.searches
-        assert "a poll waits" not in repr(member.machinery.background)
+    client = member.side.client
+    assert not len(member.side.calls)
+    if isinstance(member.side, ConsumerSide):
+        assert not member.side.positions._outcomes.searches
+        assert "a poll waits" not in repr(member.side.background)
     else:
-        assert not member.machinery.accumulator.incomplete
-        check_produced(member.machinery)
+        assert not member.side.accumulator.incomplete
+        check_produced(member.side)
     assert not client._connections
     assert not client._by_number
     assert not client._lookups._settle

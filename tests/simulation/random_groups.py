@@ -82,9 +82,9 @@ class One:
         self.commits_inside = life.lots.random() < 0.5
         self.consumer = life.world.consumer(client_id=name, **keys)
         self.client = life.world.members[-1]
-        group = self.client.machinery.group
-        if group is not None and isinstance(group.membership, ConsumerMember):
-            group.membership._terms.member_id = name  # Not by chance: a life is lived again.
+        membership = self.client.side.membership
+        if isinstance(membership, ConsumerMember):
+            membership._terms.member_id = name  # Not by chance: a life is lived again.
         self.consumer.subscribe("orders", self)
 
     # --- the listener ----------------------------------------------------------------

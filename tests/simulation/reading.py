@@ -63,4 +63,4 @@ def fetches(world: World) -> list[tuple[int, dict[int, int]]]:
 
 def holding(world: World) -> int:
     """How many bytes the client holds."""
-    return world.members[0].machinery.buffer.held
+    return world.members[0].side.buffer.held

@@ -272,7 +272,7 @@ def test_a_dead_thread_is_told_of_by_poll_and_not_by_unsubscribe(
     world = World()
     consumer = reading(world)
     nothing: list[None] = []
-    world.members[0].machinery.timer.after(0.0, "a bug", nothing.pop)
+    world.members[0].side.timer.after(0.0, "a bug", nothing.pop)
     world.members[0].network.wake()
     world.clock.sleep(0.1)
     consumer.unsubscribe()

@@ -74,7 +74,7 @@ def test_one_record_lingers_and_costs_one_wake() -> None:
     """P20, B224: on the wire five milliseconds later, with one entry of the Timer."""
     world = World()
     sender = world.sender(linger_ms=5)
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     with producer:
         warm(world, producer)
         world.clock.sleep(1.0)
@@ -145,13 +145,13 @@ def test_memory_of_an_expired_batch_is_kept_while_its_frame_is_written() -> None
     sender = world.sender(
         delivery_timeout_ms=2000, request_timeout_ms=1900, linger_ms=0, buffer_memory=100_000
     )
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
-    memory = sender.machinery.accumulator.memory
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
+    memory = sender.side.accumulator.memory
     with producer:
         warm(world, producer)
         world.control.freeze()
         sender.network.jam()
-        sender.machinery.produce._terms  # noqa: B018 - as wired
+        sender.side.produce._terms  # noqa: B018 - as wired
         delivery = producer.send("orders", b"v", partition=0)
         world.clock.sleep(1.0)
         sender.config.request_timeout_ms  # noqa: B018 - as configured
@@ -170,7 +170,7 @@ def test_ten_thousand_expired_batches_leave_nothing() -> None:
     sender = world.sender(
         delivery_timeout_ms=1100, request_timeout_ms=1000, linger_ms=0, batch_size=100
     )
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     with producer:
         producer.partitions_for("orders", 1.0)
         world.control.freeze()
@@ -179,7 +179,7 @@ def test_ten_thousand_expired_batches_leave_nothing() -> None:
                 producer.send("orders", b"v", partition=number)
             world.clock.sleep(0.2)
         world.clock.sleep(3.0)
-        accumulator = sender.machinery.accumulator
+        accumulator = sender.side.accumulator
         assert not accumulator.incomplete
         assert not accumulator._growing
         assert not accumulator._lingering
@@ -189,7 +189,7 @@ def test_an_idle_producer_takes_no_turn() -> None:
     """P24, B316: with thousands of known partitions, and also right after it has sent."""
     world = World(topics={"orders": 3000})
     sender = world.sender(metadata_max_age_ms=3_600_000, connections_max_idle_ms=3_600_000)
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     with producer:
         for number in range(0, 3000, 7):
             producer.send("orders", b"v", partition=number)
@@ -290,14 +290,14 @@ def test_topics_that_are_not_used_are_forgotten() -> None:
     """By `metadata.max.idle.ms`; the next record looks it up again."""
     world = World(topics={"orders": 1, "other": 1})
     sender = world.sender(metadata_max_idle_ms=5000, metadata_max_age_ms=4000)
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     with producer:
         warm(world, producer)
         producer.send("other", b"v").result(1.0)
         for _ in range(5):
             world.clock.sleep(4.0)
             producer.send("orders", b"v").result(1.0)
-        assert set(sender.machinery.accumulator.appender.topics) == {"orders"}
+        assert set(sender.side.accumulator.appender.topics) == {"orders"}
         last = world.control.requests("Metadata")[-1]
         assert {each.name for each in last.body.topics} == {"orders"}
         assert producer.send("other", b"v").result(1.0).offset == 1

@@ -72,7 +72,7 @@ def test_failures_before_an_answer_are_not_given_as_later_causes() -> None:
     with world.consumer(bootstrap_servers=servers) as consumer:
         consumer.list_topics(timeout=5.0)
         consumer.end_offsets(TP, timeout=5.0)
-        metadata = world.members[-1].machinery.metadata
+        metadata = world.members[-1].side.metadata
         assert not metadata._bootstrap._failures
 
 

@@ -273,10 +273,10 @@ def test_who_has_left_before_it_was_taken_up_is_out_all_the_same() -> None:
     """CONTRACT 3: at the deadline it is done locally, and no heartbeat goes on for ever."""
     world = World()
     (consumer,) = joined(world, enable_auto_commit=False)
-    machinery = consumer._built()
+    side = consumer._built()
     call = world.call("unsubscribe", 0.0)
     call.leave(world.clock.time)
-    machinery.thread.mailbox.post(Leave(call))
+    side.thread.mailbox.post(Leave(call))
     world.clock.sleep(1.0)
     count = len(asked(world, "Heartbeat"))
     world.clock.sleep(30.0)

@@ -388,7 +388,7 @@ def test_close_with_positions_after_the_thread_has_died(
     world = World()
     consumer = reading(world)
     nothing: list[None] = []
-    world.members[0].machinery.timer.after(0.0, "a bug", nothing.pop)
+    world.members[0].side.timer.after(0.0, "a bug", nothing.pop)
     world.members[0].network.wake()
     world.clock.sleep(0.1)
     consumer.close()

@@ -37,7 +37,7 @@ def on_the_wire(world: World, api: ApiName) -> list[float]:
 
 def idle(member: Member) -> bool:
     """Nothing is pending anywhere but what an idle client has."""
-    return not len(member.machinery.calls) and not member.machinery.client.waiting
+    return not len(member.side.calls) and not member.side.client.waiting
 
 
 def test_a_commit_is_read_back() -> None:
@@ -354,7 +354,7 @@ def test_a_bug_ends_the_thread_loudly(caplog: pytest.LogCaptureFixture) -> None:
     pending = world.call("committed", 30.0)
     member.thread.mailbox.post(LookUpCommitted(pending, (TP,)))
     world.clock.sleep(0.1)
-    member.machinery.timer.after(0.0, "a bug", lambda: 1 // 0)  # type: ignore[arg-type]
+    member.side.timer.after(0.0, "a bug", lambda: 1 // 0)  # type: ignore[arg-type]
     member.network.wake()
     world.clock.sleep(0.1)
     assert member.thread.life is Life.DEAD

@@ -120,7 +120,7 @@ def test_the_end_of_one_is_not_the_end_of_the_other(way: str) -> None:
         with pytest.raises(errors.TimeoutException):
             first.result()
     assert second.is_open
-    assert len(member.machinery.calls) == 1
+    assert len(member.side.calls) == 1
     world.control.thaw()
     assert result(world, second) == {TP: OffsetAndMetadata(7)}
     assert world.clock.time - began < 12.0
@@ -157,7 +157,7 @@ def test_nothing_is_written_when_all_have_left() -> None:
     world.clock.sleep(1.0)
     calls = [begin(world, member), begin(world, member)]
     world.clock.sleep(0.0005)
-    assert member.machinery.client.waiting == 1
+    assert member.side.client.waiting == 1
     for call in calls:
         call.leave(world.clock.time, KeyboardInterrupt())
     world.clock.sleep(1.0)

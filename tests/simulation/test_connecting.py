@@ -87,11 +87,11 @@ def test_metadata_goes_to_the_next_bootstrap_address() -> None:
     member = world.client()
     world.control.kill(1)
     began = world.clock.time
-    found = member.machinery.metadata.fresh()
+    found = member.side.metadata.fresh()
     member.network.wake()
     world.clock.sleep(0.5)
     assert found.is_kept
-    assert set(member.machinery.metadata.cluster.nodes) == {2}
+    assert set(member.side.metadata.cluster.nodes) == {2}
     assert world.cluster.journal.entries("Metadata")[0].at - began < 0.2
 
 
@@ -182,7 +182,7 @@ def test_an_unknown_name_fails_what_waits_for_it() -> None:
     asked = Asked(world, member, stranger)
     world.clock.sleep(0.01)
     assert "nowhere is not a known name" in str(asked.error)
-    assert member.machinery.client.least_loaded([stranger]) is None
+    assert member.side.client.least_loaded([stranger]) is None
 
 
 def test_a_name_server_that_is_gone_is_waited_for_no_longer_than_the_setup_takes() -> None:
@@ -204,7 +204,7 @@ def test_an_idle_connection_is_closed_and_opened_on_demand() -> None:
     world = World()
     member = world.client()
     heard: list[object] = []
-    member.machinery.client.on_disconnect = lambda *what: heard.append(what)
+    member.side.client.disconnected.connect(lambda *what: heard.append(what))
     connection = warm(world, member)
     world.clock.sleep(178.0)
     assert ready(connection)
@@ -325,12 +325,12 @@ def test_closing_in_every_state_of_the_way_up_leaves_nothing() -> None:
     asked.append(Asked(world, member, node(world, 4)))
     asked.append(Asked(world, member, node(world, 5), lane=Lane.COORDINATOR))
     world.clock.sleep(0.01)
-    connections = member.machinery.client._connections.values()
+    connections = member.side.client._connections.values()
     secured = {ConnectionState.SECURING, ConnectionState.AUTHENTICATING}
     assert {each.state for each in connections} == set(ConnectionState) - secured
-    member.machinery.client.close(DisconnectException("closing"))
+    member.side.client.close(DisconnectException("closing"))
     assert all(each.ended for each in asked)
     late = Asked(world, member, node(world, 5))
     assert str(late.error) == "closing"
     assert member.network.open == 0
-    assert member.machinery.timer.top() is None
+    assert member.side.timer.top() is None

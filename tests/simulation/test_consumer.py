@@ -250,9 +250,9 @@ def test_close_after_the_thread_has_died_returns() -> None:
     world = World()
     consumer = world.consumer()
     consumer.committed(TP)
-    machinery = world.members[0].machinery
+    side = world.members[0].side
     nothing: list[None] = []
-    machinery.timer.after(0.0, "a bug", nothing.pop)
+    side.timer.after(0.0, "a bug", nothing.pop)
     with pytest.raises(errors.NetworkThreadDiedException):
         consumer.committed(TP)
     health = consumer.health()

@@ -192,7 +192,7 @@ def test_the_loop_waits_until_the_next_due_time(state: "tuple[Engine, int]") -> 
     """B216: it sleeps until the first of all that is due, and then it turns."""
     engine, _ = state
     for _ in range(20):
-        top = engine.member.machinery.timer.top()
+        top = engine.member.side.timer.top()
         assert engine.waits_until == (None if top is None else pytest.approx(top.at))
         due = min(engine.member.due(), engine.world._next_due())
         if due == math.inf:

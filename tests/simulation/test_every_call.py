@@ -111,7 +111,7 @@ def test_a_wakeup_ends_the_wait(name: str) -> None:
         consumer.unsubscribe()
         world.clock.sleep(0.01)
         assert consumer.health().waiting_calls == 0
-        assert not world.members[0].machinery.client.waiting
+        assert not world.members[0].side.client.waiting
 
 
 @each_waiting
@@ -245,7 +245,7 @@ def test_a_thread_that_dies_ends_it(name: str) -> None:
     """B267: the waiting call raises at once, the later one too, and close works."""
     world, consumer = frozen()
     nothing: list[None] = []
-    world.members[0].machinery.timer.after(0.5, "a bug", nothing.pop)
+    world.members[0].side.timer.after(0.5, "a bug", nothing.pop)
     began = world.clock.time
     for _ in range(2):
         with pytest.raises(errors.NetworkThreadDiedException) as caught:

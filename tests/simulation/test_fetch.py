@@ -72,7 +72,7 @@ def test_the_next_fetch_is_on_its_way_before_the_last_is_returned() -> None:
         world.control.append(A, b"more")
         world.clock.sleep(0.1)
         assert [each for _, each in fetches(world)] == [{0: 0}, {0: 5}, {0: 6}]
-        assert world.members[0].machinery.client.in_flight == 1
+        assert world.members[0].side.client.in_flight == 1
         assert drained(consumer) == {A: [1, 2, 3, 4, 5]}
 
 
@@ -149,7 +149,7 @@ def test_what_is_assigned_no_more_is_dropped() -> None:
     with reader(world, A, B, max_poll_records=2) as consumer:
         assert offsets(consumer.poll(1.0)) == {A: [0, 1]}
         consumer.assign(B)
-        assert set(world.members[0].machinery.buffer.partitions()) == {B}
+        assert set(world.members[0].side.buffer.partitions()) == {B}
         assert drained(consumer) == {B: [0, 1, 2, 3, 4, 5]}
         consumer.assign(A)
         assert offsets(consumer.poll(1.0)) == {A: [0, 1]}
@@ -237,7 +237,7 @@ def test_who_does_not_poll_is_not_fetched_for() -> None:
         turns = member.network.turns
         world.clock.sleep(20.0)
         assert member.network.turns - turns <= 1
-        assert not member.machinery.client.in_flight
+        assert not member.side.client.in_flight
         world.control.append(A, b"late")
         assert offsets(consumer.poll(1.0)) == {A: [3]}
 
@@ -338,7 +338,7 @@ def test_a_parked_fetch_delays_no_other_call() -> None:
     world = written(1)
     consumer = reader(world, fetch_max_wait_ms=5000)
     drained(consumer, 0.2)
-    assert world.members[0].machinery.client.in_flight == 1
+    assert world.members[0].side.client.in_flight == 1
     began = world.clock.time
     assert consumer.end_offsets(A, timeout=0.3) == {A: 1}
     consumer.commit_sync(timeout=0.3)
@@ -357,7 +357,7 @@ def test_a_deadline_within_a_long_poll() -> None:
         with pytest.raises(errors.TimeoutException):
             consumer.committed(A, timeout=0.3)
         assert world.clock.time == began + 0.3
-        assert world.members[0].machinery.client.in_flight == 2
+        assert world.members[0].side.client.in_flight == 2
         held.undo()
 
 

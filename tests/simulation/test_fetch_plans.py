@@ -48,7 +48,7 @@ def test_a_plan_that_is_kept_is_the_one_that_is_made_afresh(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - a test
     world = World(nodes=3, topics={"orders": 12})
     with reader(world, *SOME) as consumer:
-        manager = world.members[0].machinery.fetches
+        manager = world.members[0].side.fetches
         for _ in range(60):
             act(chance, world, consumer)
             consumer.poll(chance.choice([0.0, 0.05, 0.7]))

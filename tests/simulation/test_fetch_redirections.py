@@ -109,7 +109,7 @@ def test_a_replica_that_metadata_lack() -> None:
     """B110: metadata, and the leader, are asked once for each back-off until it is known."""
     world = in_racks()
     with reader(world, client_rack="east") as consumer:
-        metadata = world.members[0].machinery.metadata
+        metadata = world.members[0].side.metadata
         assert drained(consumer) == {A: [0, 1, 2]}
         take = metadata._take
         known = False

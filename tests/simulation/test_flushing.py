@@ -66,7 +66,7 @@ def test_flush_where_one_broker_is_refused() -> None:
         producer.send("orders", b"0", partition=0).result(5.0)
         world.control.freeze()
         producer.send("orders", b"1", partition=0)
-        now, reachability = world.clock.time, sender.machinery.client.reachability
+        now, reachability = world.clock.time, sender.side.client.reachability
         reachability.failed(errors.SslAuthenticationException("expired"), now)
         reachability.answered_at = now + 1.0
         with pytest.raises(errors.TimeoutException) as raised:
@@ -82,7 +82,7 @@ def test_the_wait_for_a_record_whose_leader_is_refused(call: str) -> None:
     world = World()
     producer, sender = made(world, linger_ms=0)
     with producer:
-        reachability = sender.machinery.client.reachability
+        reachability = sender.side.client.reachability
         reachability.failed(errors.SslAuthenticationException("older"), world.clock.time)
         world.clock.sleep(1.0)
         producer.send("orders", b"0", partition=0).result(5.0)
@@ -205,7 +205,7 @@ def test_close_with_a_frozen_broker(caplog: pytest.LogCaptureFixture) -> None:
     assert failure(first).may_have_happened  # type: ignore[attr-defined]
     assert not failure(unsent).may_have_happened  # type: ignore[attr-defined]
     assert "6 records undelivered" in caplog.text
-    assert sender.machinery.accumulator.memory.free == sender.machinery.accumulator.memory.total
+    assert sender.side.accumulator.memory.free == sender.side.accumulator.memory.total
 
 
 def test_one_record_is_told_in_the_singular(caplog: pytest.LogCaptureFixture) -> None:
@@ -359,7 +359,7 @@ def test_close_in_a_callback_waits_for_nothing() -> None:
 
     first = producer.send("orders", b"v", partition=0, on_delivery=end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(sender.machinery.thread), "is_current", property(lambda _: True))
+        patch.setattr(type(sender.side.thread), "is_current", property(lambda _: True))
         world.clock.sleep(0.1)
     assert (given_up, took) == ([0], [0.0])
     assert first.result().offset == 1

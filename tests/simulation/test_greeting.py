@@ -120,10 +120,10 @@ def test_getting_ready_for_a_broker_that_has_moved_leaves_no_connection_behind()
     warm(world, member)
     assert member.network.open == 1
     new = moved(world.cluster, "10.0.0.9")
-    member.machinery.client.prepare(new, Lane.GENERAL, ())
+    member.side.client.prepare(new, Lane.GENERAL, ())
     world.clock.sleep(0.1)
     assert member.network.open == 1
-    assert member.machinery.client.is_ready(new, Lane.GENERAL)
+    assert member.side.client.is_ready(new, Lane.GENERAL)
 
 
 def test_who_tries_again_at_once_leaves_no_connection_behind_when_a_broker_moves() -> None:

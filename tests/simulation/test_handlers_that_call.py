@@ -71,8 +71,8 @@ def test_a_handler_posts_wherever_it_has_interrupted_a_post(
         assert world.clock.time - began < 0.5, nth
         producer.close(1.0)
         world.clock.sleep(0.05)
-        assert not sender.machinery.thread.alive, nth
-        assert not len(sender.machinery.thread.mailbox)
+        assert not sender.side.thread.alive, nth
+        assert not len(sender.side.thread.mailbox)
         BUILT.clear()
         if not went_on:
             break
@@ -88,7 +88,7 @@ def test_a_handler_that_has_interrupted_a_post_is_refused_to_wait() -> None:
 
     def handler() -> None:
         nonlocal refused
-        if not sender.machinery.thread.mailbox.is_held_here:
+        if not sender.side.thread.mailbox.is_held_here:
             return
         for call in (producer.purge, producer.flush):
             with pytest.raises(

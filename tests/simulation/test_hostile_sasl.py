@@ -128,7 +128,7 @@ def test_a_slow_renewal_delays_what_waits() -> None:
             began = world.clock.time
             ours.commit_sync({PARTITION: OffsetAndMetadata(1)}, timeout=10)
             assert 1 <= world.clock.time - began < 3
-    counters = world.members[-1].machinery.client.counters
+    counters = world.members[-1].side.client.counters
     assert counters.reauthenticated.count == 1
     assert not counters.nodes.of("1").lost
 

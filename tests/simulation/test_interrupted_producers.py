@@ -32,7 +32,7 @@ def send_and_wait(producer: KafkaProducer) -> None:
 
 def check_whole(producer: KafkaProducer, sender: Sender, world: World) -> None:
     """A record is sent without being flushed, and no memory is lost or doubled."""
-    accumulator = sender.machinery.accumulator
+    accumulator = sender.side.accumulator
     producer.send("orders", b"after", partition=0).result(5.0)
     producer.flush(5.0)
     assert accumulator.memory.free == accumulator.memory.total
@@ -79,7 +79,7 @@ def test_an_interrupt_anywhere_in_a_close_leaves_nothing_open() -> None:
         went_on = interrupted_at(nth, producer.close, 1.0)
         assert producer.close(1.0) in (0, 1)
         world.clock.sleep(0.05)
-        assert not sender.machinery.thread.alive, nth
+        assert not sender.side.thread.alive, nth
         assert delivery.done()
         with pytest.raises(errors.IllegalStateException, match="closed"):
             producer.send("orders", b"v", partition=0)
@@ -106,7 +106,7 @@ def test_a_signal_handler_calls_anything_anywhere(call: str, share: int) -> None
     world = World()
     keys: dict[str, Any] = {**SMALL, "buffer_memory": 1 << 26}
     producer, sender = made(world, **keys)
-    accumulator = sender.machinery.accumulator
+    accumulator = sender.side.accumulator
     sent: dict[bytes, list[Delivery]] = {b"m": [], b"h": []}
 
     def send(by: bytes) -> None:

@@ -68,7 +68,7 @@ def test_an_interrupt_anywhere_in_a_call_leaves_a_client_that_works(
             consumer.resume(consumer.paused())
             consumer.assign([TP, UNKNOWN])
             world.clock.sleep(0.01)
-            calls = world.members[0].machinery.calls
+            calls = world.members[0].side.calls
             if name in WITH_DEADLINE and name != "position":
                 assert not any(each.operation == name for each in calls._running), nth
             if fault is not None:
@@ -101,7 +101,7 @@ def test_an_interrupt_anywhere_in_a_close_leaves_a_client_that_can_be_closed(
         consumer.close(1.0)
         world.clock.sleep(0.01)  # An interrupt takes the waiting out, and not the end.
         assert world.members[0].thread.life is Life.ENDED, nth
-        assert not len(world.members[0].machinery.calls)
+        assert not len(world.members[0].side.calls)
         BUILT.clear()  # It is at rest; there are hundreds of them.
         if not went_on:
             break

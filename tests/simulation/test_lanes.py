@@ -32,7 +32,7 @@ def living(world: World) -> Iterator[tuple[KafkaConsumer, Member]]:
 
 def lanes(member: Member) -> set[Lane]:
     """Those that have a connection."""
-    return {lane for _, lane in member.machinery.client._connections}
+    return {lane for _, lane in member.side.client._connections}
 
 
 def calls_answer_at_once(world: World, consumer: KafkaConsumer) -> None:
@@ -89,9 +89,7 @@ def test_each_lane_is_one_connection_of_its_own() -> None:
                 Asked(world, member, node(world), lane=lane)
         world.clock.sleep(1.0)
         own = [
-            each
-            for (number, _), each in member.machinery.client._connections.items()
-            if number == 1
+            each for (number, _), each in member.side.client._connections.items() if number == 1
         ]
         assert len({each.number for each in own}) == len(own) == len(Lane)
         assert all(ready(each) for each in own)
@@ -104,7 +102,7 @@ def test_a_lane_costs_nothing_until_it_is_used() -> None:
     with living(world) as (_, member):
         world.clock.sleep(60.0)
         assert lanes(member) == {Lane.GENERAL, Lane.COORDINATOR}
-        assert member.network.connects == len(member.machinery.client._connections)
+        assert member.network.connects == len(member.side.client._connections)
 
 
 def test_a_request_may_take_as_long_as_it_was_given() -> None:
@@ -113,7 +111,7 @@ def test_a_request_may_take_as_long_as_it_was_given() -> None:
     member = world.client(request_timeout_ms=2_000)
     Asked(world, member, node(world), lane=Lane.JOIN)
     world.clock.sleep(1.0)
-    connection = member.machinery.client._connections[1, Lane.JOIN]
+    connection = member.side.client._connections[1, Lane.JOIN]
     with world.control.hold("FindCoordinator"):
         began = world.clock.time
         join = Asked(world, member, node(world), lane=Lane.JOIN, patience=7.0)
@@ -142,7 +140,7 @@ def test_only_the_coordinators_own_connections_tell_that_it_is_gone(lane: Lane) 
     """B219: a fetch or a look-up whose connection drops says nothing of the group."""
     world = World()
     with living(world) as (_, member):
-        coordinator = member.machinery.coordinator
+        coordinator = member.side.coordinator
         assert coordinator is not None
         Asked(world, member, node(world), lane=lane)
         world.clock.sleep(0.1)
@@ -159,7 +157,7 @@ def test_the_join_lane_ends_with_its_round() -> None:
     with world.consumer() as consumer:
         consumer.subscribe("orders")
         consumer.wait_until_ready(10.0)
-        client = world.members[-1].machinery.client
+        client = world.members[-1].side.client
         assert client.is_ready(node(world), Lane.COORDINATOR)
         assert not client.is_ready(node(world), Lane.JOIN)
 
@@ -195,5 +193,5 @@ def test_a_refused_lane_goes_over_one_that_stands(
         refusing[0] = False
         for _ in range(15):
             consumer.poll(1.0)
-        client = world.members[-1].machinery.client
+        client = world.members[-1].side.client
         assert lane is Lane.JOIN or not client._connections[1, lane].has_stand_in

@@ -79,10 +79,10 @@ def test_a_late_refusal_of_a_former_coordinator_says_nothing(protocol: str) -> N
         abandoned(world, consumer, 25)
         former = world.control.coordinator("g") or 1
         world.control.move_coordinator("g", 3 - former)
-        group = world.members[0].machinery.group
-        assert group is not None
-        node = world.members[0].machinery.metadata.cluster.nodes[former]
-        group.coordinator.forget(node, errors.DisconnectException("a lane of it was lost"))
+        coordinator = world.members[0].side.coordinator
+        assert coordinator is not None
+        node = world.members[0].side.metadata.cluster.nodes[former]
+        coordinator.forget(node, errors.DisconnectException("a lane of it was lost"))
         consumer.committed(A)
         settle(consumer, seconds=10.0)
         assert notes.heard == [("assigned", ALL)]

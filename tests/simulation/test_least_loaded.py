@@ -22,9 +22,9 @@ def name_of(coordinator: CoordinatorManager) -> str | None:
 
 def choice(world: World, member: Member) -> int | None:
     """Who is asked next, of all."""
-    member.machinery.timer.now = world.clock.time
+    member.side.timer.now = world.clock.time
     nodes = [each.node for each in world.cluster.state.brokers.values()]
-    chosen = member.machinery.client.least_loaded(nodes)
+    chosen = member.side.client.least_loaded(nodes)
     return None if chosen is None else chosen.id
 
 
@@ -81,7 +81,7 @@ def test_throttled_nodes_and_such_in_a_backoff_are_passed_over() -> None:
     Asked(world, member, node(world, 2))
     world.clock.sleep(0.01)
     assert choice(world, member) is None
-    client = member.machinery.client
+    client = member.side.client
     chance = client.next_chance([node(world, 1), node(world, 2)])
     assert chance == general(member, 2)._retry_at
     assert client.next_chance([node(world, 1)]) == pytest.approx(
@@ -121,7 +121,7 @@ def test_the_backoff_of_an_old_address_is_not_the_new_ones() -> None:
     world.control.kill(1)
     Asked(world, member, node(world))
     world.clock.sleep(0.01)
-    client = member.machinery.client
+    client = member.side.client
     assert client.least_loaded([node(world)]) is None
     new = Node(1, "10.0.0.9", 9092)
     assert client.least_loaded([new]) == new
@@ -167,7 +167,7 @@ def test_a_held_coordinator_request_does_not_delay_a_general_one() -> None:
     assert asked.at - began < 0.1
     held.undo()
     assert world.clock.wait(call.waiter, math.inf)
-    lanes = {lane for _, lane in member.machinery.client._connections}
+    lanes = {lane for _, lane in member.side.client._connections}
     assert lanes == {Lane.GENERAL, Lane.COORDINATOR}
 
 
@@ -209,9 +209,9 @@ def test_a_coordinator_whose_connection_drops_is_looked_up_again() -> None:
     world = World()
     member = world.client()
     world.ask(member, Commit(world.call("commit_sync", 5.0), {TP: OffsetAndMetadata(1)}))
-    coordinator = member.machinery.coordinator
+    coordinator = member.side.coordinator
     assert coordinator is not None
-    connections = member.machinery.client._connections
+    connections = member.side.client._connections
     general_one = next(each for (_, lane), each in connections.items() if lane is Lane.GENERAL)
     own = next(each for (_, lane), each in connections.items() if lane is Lane.COORDINATOR)
     general_one.failed(TimeoutException("gone"))

@@ -15,7 +15,7 @@ TP = TopicPartition("orders", 0)
 def told_in(world: World) -> Told:
     """What the world's last client tells from now on."""
     told = Told()
-    world.members[-1].machinery.trace.read_by(told, fine=False)
+    world.members[-1].side.trace.read_by(told, fine=False)
     return told
 
 

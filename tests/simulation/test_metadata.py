@@ -31,10 +31,10 @@ def test_a_dead_broker_is_not_asked_for_ever(dead: int) -> None:
     assert look_up(world, member) == {TP: 0}
     assert world.clock.time - began < 1.0
     # The connection ends, and all are tried in turn; what failed last time is forgiven.
-    version = member.machinery.metadata.cluster.version
+    version = member.side.metadata.cluster.version
     world.control.disconnect(3)
     world.clock.sleep(1.0)
-    assert member.machinery.metadata.cluster.version > version
+    assert member.side.metadata.cluster.version > version
 
 
 @pytest.mark.parametrize("operation", ["end_offsets", "list_topics", "committed"])
@@ -65,7 +65,7 @@ def test_what_failed_once_is_forgiven() -> None:
     connects = member.network.connects
     for _ in range(2):
         with world.control.cut("Metadata", times=1) as fault:
-            member.machinery.metadata.request_update()
+            member.side.metadata.request_update()
             member.network.wake()
             world.clock.sleep(5.0)
             assert fault.used == 1
@@ -84,7 +84,7 @@ def test_all_known_brokers_are_gone(strategy: str) -> None:
         bootstrap_servers=[world.address(1), world.address(3)],
     )
     look_up(world, member)
-    assert set(member.machinery.metadata.cluster.nodes) == {1, 2}
+    assert set(member.side.metadata.cluster.nodes) == {1, 2}
     world.control.restart(3)
     world.control.kill(1)
     world.control.kill(2)
@@ -147,8 +147,8 @@ def test_being_sent_away_in_an_answer_of_a_calls_own() -> None:
     """KIP-1102: what was known is forgotten, and learnt again by itself."""
     world = World()
     member = world.client()
-    metadata = member.machinery.metadata
-    member.machinery.subscription.assign([TP])
+    metadata = member.side.metadata
+    member.side.subscription.assign([TP])
     look_up(world, member)
     world.control.fail("Metadata", 129, times=1, whole=True)
     world.ask(member, ListTopics(world.call("list_topics", 5.0)))
@@ -232,15 +232,15 @@ def test_one_bad_topic_spoils_nothing_for_the_others() -> None:
     with pytest.raises(errors.InvalidTopicException) as caught:
         look_up(world, member, wanted)
     assert caught.value.topics == ("no such name!",)
-    assert len(member.machinery.metadata.cluster.topics["orders"].partitions) == 3
+    assert len(member.side.metadata.cluster.topics["orders"].partitions) == 3
 
 
 def test_a_new_partition_is_known_when_metadata_grows_old() -> None:
     """B202: after metadata.max.age.ms, by itself; after a fatal error too."""
     world = World()
     member = world.client(metadata_max_age_ms=10_000)
-    metadata = member.machinery.metadata
-    member.machinery.subscription.assign([TP])
+    metadata = member.side.metadata
+    member.side.subscription.assign([TP])
     look_up(world, member)
     world.control.add_partitions("orders", 5)
     with world.control.fail("Metadata", -1, times=1, whole=True):

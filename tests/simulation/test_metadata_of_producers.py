@@ -57,7 +57,7 @@ def leaderless() -> tuple[World, KafkaProducer, int]:
     producer, sender = made(world, linger_ms=0, max_block_ms=1000, batch_size=1)
     dead, _ = world.control.leader(TP)
     world.control.kill(dead)
-    sender.machinery.metadata.request_update()
+    sender.side.metadata.request_update()
     sender.network.wake()
     world.clock.sleep(40.0)
     world.control.forget_requests()

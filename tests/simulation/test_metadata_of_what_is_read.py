@@ -23,7 +23,7 @@ def questions(world: World) -> list[Entry]:
 
 def refresh(world: World, seconds: float = 0.1) -> None:
     """Have metadata asked for in the background."""
-    world.members[0].machinery.metadata.request_update()
+    world.members[0].side.metadata.request_update()
     world.members[0].network.wake()
     world.clock.sleep(seconds)
 
@@ -42,7 +42,7 @@ def reading(world: World, *partitions: TopicPartition) -> KafkaConsumer:
 
 def leads(member: Member, tp: TopicPartition = TP) -> bool:
     """Whether a partition's leader is known."""
-    return member.machinery.metadata.cluster.leader(tp) is not None
+    return member.side.metadata.cluster.leader(tp) is not None
 
 
 @pytest.mark.parametrize("release", ["2.4", "4.3"])
@@ -57,14 +57,14 @@ def test_a_recreated_topic(release: str) -> None:
     world.control.append(TP, b"v")
     assert look_up(world, member, timeout=10.0) == {TP: 1}
     assert world.clock.time - began < 2.0
-    assert member.machinery.metadata.cluster.leader_epoch(TP) == 0
+    assert member.side.metadata.cluster.leader_epoch(TP) == 0
 
 
 def test_an_answer_that_was_overtaken() -> None:
     """B196: an older epoch is ignored, for that partition alone."""
     world = World(nodes=2)
     with reading(world, *ORDERS):
-        metadata = world.members[0].machinery.metadata
+        metadata = world.members[0].side.metadata
         world.control.move_leader(TP)
         refresh(world)
         leader = metadata.cluster.leader(TP)
@@ -86,7 +86,7 @@ def test_what_an_error_leaves_of_a_topic(code: int, *, kept: bool) -> None:
         refresh(world, 0.01)
         assert leads(member) is kept
         assert leads(member, OTHER)
-        assert member.machinery.metadata.cluster.topics["orders"].error == code
+        assert member.side.metadata.cluster.topics["orders"].error == code
 
 
 def test_a_topic_that_is_missing_is_waited_for_quietly() -> None:
@@ -217,7 +217,7 @@ def test_two_errors_are_raised_by_two_polls() -> None:
     with reading(world, TP, OTHER) as consumer:
         world.control.fail("Metadata", 29, times=None, topic="orders")
         world.control.fail("Metadata", 17, times=None, topic="other")
-        metadata, network = world.members[0].machinery.metadata, world.members[0].network
+        metadata, network = world.members[0].side.metadata, world.members[0].network
         world.at(world.clock.time + 1.0, metadata.request_update)
         world.at(world.clock.time + 1.0, network.wake)
         began = world.clock.time
@@ -273,10 +273,10 @@ def test_nothing_read_nothing_asked() -> None:
     """B198: without an assignment the topics are forgotten with the next answer."""
     world = World()
     with reading(world, TP) as consumer:
-        assert world.members[0].machinery.metadata.cluster.topics
+        assert world.members[0].side.metadata.cluster.topics
         consumer.unsubscribe()
         refresh(world)
-        assert not world.members[0].machinery.metadata.cluster.topics
+        assert not world.members[0].side.metadata.cluster.topics
         (entry,) = questions(world)
         assert not entry.body.topics
 
@@ -286,7 +286,7 @@ def test_brokers_that_leave_take_their_connections_along() -> None:
     world = World(nodes=3)
     with reading(world, *ORDERS):
         member = world.members[0]
-        connections = member.machinery.client._connections
+        connections = member.side.client._connections
         for number in (2, 3):
             Asked(world, member, node(world, number))
         world.clock.sleep(0.1)

@@ -238,7 +238,7 @@ def test_what_is_forsaken_is_forgotten() -> None:
     call = world.call("end_offsets", 60.0)
     member.thread.mailbox.post(LookUpOffsets(call, dict.fromkeys(ORDERS, END)))
     world.clock.sleep(0.5)
-    assert member.machinery.client.waiting == 2
+    assert member.side.client.waiting == 2
     call.leave(world.clock.time, KeyboardInterrupt())
     member.thread.mailbox.post(Withdraw(call))
     world.clock.sleep(0.01)
@@ -293,8 +293,8 @@ def test_waiting_does_not_spin(state: str, backoff: int) -> None:
     # step of a question, and none in which nothing happens (the world would say so).
     assert backoff == 0 or member.network.turns - turns < 1000
     world.clock.sleep(0.01)
-    assert not len(member.machinery.calls)
-    assert not member.machinery.metadata.interest.topics
+    assert not len(member.side.calls)
+    assert not member.side.metadata.interest.topics
 
 
 def test_closing_ends_look_ups_too() -> None:
@@ -312,4 +312,4 @@ def test_closing_ends_look_ups_too() -> None:
     for call in calls:
         with pytest.raises(errors.IllegalStateException, match="closed"):
             call.result()
-    assert not member.machinery.metadata.interest.topics
+    assert not member.side.metadata.interest.topics

@@ -241,10 +241,10 @@ def test_interest_ends_with_the_call() -> None:
     """B198: later metadata requests do not name the topic, and the snapshot forgets it."""
     world = World(topics={"orders": 3, "payments": 1})
     member = world.client(metadata_max_age_ms=10_000)
-    member.machinery.subscription.assign([TP._replace(topic="payments")])
+    member.side.subscription.assign([TP._replace(topic="payments")])
     look_up(world, member)
     world.control.forget_requests()
     world.clock.sleep(11.0)
     (entry,) = world.cluster.journal.entries("Metadata")
     assert [topic.name for topic in entry.body.topics] == ["payments"]
-    assert set(member.machinery.metadata.cluster.topics) == {"payments"}
+    assert set(member.side.metadata.cluster.topics) == {"payments"}

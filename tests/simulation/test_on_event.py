@@ -107,7 +107,7 @@ def test_an_event_ends_the_wait_of_a_poll() -> None:
     consumer.poll(1.0)
     at.clear()
     began = world.clock.time
-    trace = world.members[-1].machinery.trace
+    trace = world.members[-1].side.trace
     lost = partial(trace.emit, PARTITIONS_LOST, partitions=frozenset({TP}), count=1)
     world.at(began + 3.3, lost)
     assert not consumer.poll(10.0)

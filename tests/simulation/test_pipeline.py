@@ -38,7 +38,7 @@ def test_a_request_that_is_not_answered_takes_all_in_flight_down_in_send_order()
         heard.append(connection.state.value)
         assert not ends, "metadata is asked for before operations go on"
 
-    member.machinery.client.on_disconnect = noted
+    member.side.client.disconnected.connect(noted)
     world.control.freeze()
     began = world.clock.time
     first = Asked(world, member, node(world), ends=ends)
@@ -59,7 +59,7 @@ def test_a_disconnect_asks_for_metadata() -> None:
     """B207: its broker may be gone, and leaders have moved."""
     world = World(nodes=2)
     member = world.client()
-    found = member.machinery.metadata.fresh()
+    found = member.side.metadata.fresh()
     member.network.wake()
     world.clock.sleep(1.0)
     assert found.is_kept
@@ -122,7 +122,7 @@ def test_overlapping_throttles_do_not_add_up() -> None:
     began = world.clock.time
     asked = Asked(world, member, node(world))
     world.clock.sleep(0.5)
-    member.machinery.timer.now = world.clock.time
+    member.side.timer.now = world.clock.time
     pipeline.throttle(3.0)
     pipeline.throttle(3.0)
     pipeline.throttle(1.0)
@@ -154,7 +154,7 @@ def test_a_disconnect_ends_a_throttle() -> None:
     world.control.disconnect()
     world.clock.sleep(0.1)
     assert down(connection)
-    left = [due.reason for _, _, due in member.machinery.timer._heap if due.live]
+    left = [due.reason for _, _, due in member.side.timer._heap if due.live]
     assert not any("throttles us" in each for each in left)
     warm(world, member)
 
@@ -377,7 +377,7 @@ def test_operations_that_meddle_while_their_connection_fails_get_their_due() -> 
             super()._ended(answer, error)  # type: ignore[arg-type]
             sent_again.append(Asked(world, member, node(world), ends=ends))
             victim.leave()
-            member.machinery.client.close(KafkaException("enough"))
+            member.side.client.close(KafkaException("enough"))
 
     meddler = Meddler(world, member, node(world), ends=ends)
     victim = Asked(world, member, node(world), ends=ends)

@@ -195,11 +195,11 @@ def test_the_thread_dies_while_a_poll_waits() -> None:
     consumer = world.consumer(fetches=False)
     consumer.assign(A)
     consumer.poll(1.0)
-    machinery = world.members[0].machinery
+    side = world.members[0].side
     nothing: list[None] = []
 
     def bug() -> None:
-        machinery.timer.after(0.0, "a bug", nothing.pop)
+        side.timer.after(0.0, "a bug", nothing.pop)
         world.members[0].network.wake()
 
     began = world.clock.time
@@ -223,12 +223,12 @@ def test_the_thread_dies_with_look_ups_under_way(after: float) -> None:
     consumer.assign(A)
     world.control.freeze()
     consumer.poll(1.0)
-    machinery = world.members[0].machinery
+    side = world.members[0].side
     nothing: list[None] = []
-    machinery.timer.after(after, "a bug", nothing.pop)
+    side.timer.after(after, "a bug", nothing.pop)
     with pytest.raises(errors.NetworkThreadDiedException):
         consumer.position(A, timeout=60.0)
-    assert repr(machinery.positions) == "PositionsManager(0 being looked up)"
+    assert repr(side.positions) == "PositionsManager(0 being looked up)"
     consumer.assign(B)
     # As if the event of a poll had been in the mailbox when the thread died.
     consumer._subscription.ask_missing()

@@ -164,7 +164,7 @@ def test_polls_that_leave_an_error_as_it_is_do_not_have_brokers_asked_without_en
             consumer.seek(A, OffsetAndMetadata(8, "", 0))
             assert consumer.position(A) == 8
             world.control.truncate(A, 6)
-            world.members[0].machinery.metadata.request_update()
+            world.members[0].side.metadata.request_update()
             world.members[0].network.wake()
             world.clock.sleep(0.1)
         world.control.forget_requests()

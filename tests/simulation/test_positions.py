@@ -139,7 +139,7 @@ def test_a_policy_that_counts_back_from_now(back: str, offset: int) -> None:
     world = filled()
     with world.consumer(fetches=False, auto_offset_reset=f"by_duration:{back}") as consumer:
         # The records are of the milliseconds 1000, 1010 and so on, to 1040.
-        world.members[0].machinery.positions._time_of_day = lambda: 1045
+        world.members[0].side.positions._time_of_day = lambda: 1045
         consumer.assign(A)
         assert consumer.position(A) == offset
 
@@ -148,7 +148,7 @@ def test_a_record_written_while_no_young_one_is_found() -> None:
     """B77: it is read, not passed over."""
     world = filled()
     with world.consumer(fetches=False, auto_offset_reset="by_duration:PT1S") as consumer:
-        world.members[0].machinery.positions._time_of_day = lambda: 9000
+        world.members[0].side.positions._time_of_day = lambda: 9000
         consumer.assign(A)
         world.control.answer_late("ListOffsets", 1.0, times=1)
 
@@ -252,7 +252,7 @@ def test_an_answer_that_is_no_longer_wanted(act: str) -> None:
                 consumer.assign(A)
                 consumer.seek_to_beginning()
         world.clock.sleep(0.01)
-        assert repr(world.members[0].machinery.positions).endswith("(0 being looked up)")
+        assert repr(world.members[0].side.positions).endswith("(0 being looked up)")
         world.clock.sleep(2.0)
         if act == "seek":
             assert consumer.position(A, 0) == 3

@@ -189,7 +189,7 @@ def test_a_broker_that_lags_names_the_former_one_after_the_group_has_given_the_n
         assert read(consumer) == NEW
         world.control.append(A, b"x")
         assert offsets(consumer.poll(2.0)) == {A: [len(NEW)]}
-        metadata = world.members[0].machinery.metadata
+        metadata = world.members[0].side.metadata
         take, lags = metadata._take, True
         former = UUID(int=7)
 
@@ -386,7 +386,7 @@ def test_a_look_up_that_is_on_its_way() -> None:
 
 def refresh(world: World) -> None:
     """Have the client learn what there is by now."""
-    world.members[0].machinery.metadata.request_update()
+    world.members[0].side.metadata.request_update()
     world.members[0].network.wake()
 
 

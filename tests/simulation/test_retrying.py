@@ -109,10 +109,7 @@ def test_a_batch_that_expires_on_the_wire() -> None:
         world.control.heal()
         world.clock.sleep(5.0)
         assert isinstance(failure(delivery), errors.TimeoutException)
-        assert (
-            sender.machinery.accumulator.memory.free
-            == sender.machinery.accumulator.memory.total
-        )
+        assert sender.side.accumulator.memory.free == sender.side.accumulator.memory.total
 
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])
@@ -170,7 +167,7 @@ def test_the_first_part_stays_before_the_second(trouble: str) -> None:
                 world.control.fail("Produce", 19, times=1)
             producer.flush(10.0)
         assert [each.result(0).offset for each in deliveries] == list(range(1, len(values) + 1))
-        assert sender.machinery.produce.in_flight == 0
+        assert sender.side.produce.in_flight == 0
     assert values_of(world)[1:] == values
     assert {epoch for epoch, _ in sequences(world)} == {0}
 
@@ -252,7 +249,7 @@ def test_a_topic_made_anew_with_fewer_partitions() -> None:
         assert all(each.offset is not None for each in (*keyed, *spread))
         assert {each.partition for each in (*keyed, *spread)} == {0, 1}
         assert isinstance(lost.exception(), errors.TimeoutException)
-        assert sender.machinery.accumulator.memory.free == 32 << 20
+        assert sender.side.accumulator.memory.free == 32 << 20
         world.control.add_partitions("orders", 4)
         assert producer.send("orders", b"v", partition=3).result(10.0).offset == 0
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prokurist import OffsetAndMetadata, TopicPartition, errors
-from prokurist.assembly.shared import credentials_of
+from prokurist.assembly.security import credentials_of
 from prokurist.config import ConsumerConfig
 from prokurist.testing.cluster.sasl import Sasl
 from tests.simulation.joining import grouped, heartbeats, member, settle

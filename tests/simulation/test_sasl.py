@@ -299,7 +299,7 @@ def test_sessions_are_renewed_without_losing_a_request(protocol: str) -> None:
         while world.clock.time < until:
             ours.poll(0.5)
             ours.commit_sync(timeout=5)
-        counters = member.machinery.client.counters
+        counters = member.side.client.counters
         assert member.network.connects == connects
         assert counters.reauthenticated.count >= 100
         assert not counters.nodes.of("1").lost
@@ -447,4 +447,4 @@ def test_a_renewal_waits_behind_what_is_parked() -> None:
     assert parked.answer is not None
     assert behind.answer is not None
     assert member.network.connects == connects
-    assert member.machinery.client.counters.reauthenticated.count == 1
+    assert member.side.client.counters.reauthenticated.count == 1

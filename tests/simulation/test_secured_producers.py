@@ -36,7 +36,7 @@ def producer(
         "sasl_password": "right",
     }
     sender = world.sender(None, linger_ms=0, **(given | keys))
-    return KafkaProducer.wired(sender.config, world.clock, sender.machinery), sender
+    return KafkaProducer.wired(sender.config, world.clock, sender.side), sender
 
 
 def silent(world: World, step: ApiName) -> AbstractContextManager[object]:
@@ -199,7 +199,7 @@ def test_a_broker_that_freezes_with_a_renewal_on_the_wire() -> None:
         ours.flush(10.0)
         assert [each.result(0).offset for each in sent] == [1, 2, 3, 4]
     assert values_of(world) == [b"%d" % each for each in range(5)]
-    assert not sender.machinery.client.counters.nodes.of("1").lost
+    assert not sender.side.client.counters.nodes.of("1").lost
 
 
 def test_a_hundred_sessions() -> None:
@@ -217,7 +217,7 @@ def test_a_hundred_sessions() -> None:
             world.clock.sleep(0.5)
         ours.flush(5.0)
         assert sender.network.connects == connects
-        assert sender.machinery.client.counters.reauthenticated.count >= 100
+        assert sender.side.client.counters.reauthenticated.count >= 100
     assert values_of(world) == [b"%d" % number for number in range(1000)]
     numbers = sequences(world)
     assert {epoch for epoch, _ in numbers} == {0}

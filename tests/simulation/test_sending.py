@@ -424,7 +424,7 @@ def test_a_subclass_is_not_passed_by() -> None:
     """Records take the short way only where `send` is what is defined here."""
     world = World()
     sender = world.sender()
-    with Counting.wired(sender.config, world.clock, sender.machinery) as producer:
+    with Counting.wired(sender.config, world.clock, sender.side) as producer:
         producer.send("orders", b"v", partition=0)
         producer.flush(1.0)
         assert producer.sent == 1

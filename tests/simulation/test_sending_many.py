@@ -181,7 +181,7 @@ def test_memory_that_ends_half_way() -> None:
         assert sum(run.records for run in deliveries.offsets()) == deliveries.count
         assert heard == list(range(1, deliveries.count + 1))
     assert values_of(world)[1:] == values[: deliveries.count]
-    memory = sender.machinery.accumulator.memory
+    memory = sender.side.accumulator.memory
     assert memory.free == memory.total
 
 

@@ -75,7 +75,7 @@ def test_a_delivery_callback_that_sends_again_whatever_comes() -> None:
     world.clock.sleep(0.1)
     ((errors_told, _, _),) = told
     assert len(errors_told) == MOST_AGAIN + 1
-    assert sender.machinery.thread.alive
+    assert sender.side.thread.alive
     producer.close(1.0)
 
 

@@ -226,7 +226,7 @@ def test_the_last_epoch_is_followed_by_another_id() -> None:
     world = World()
     producer, sender = made(world, request_timeout_ms=2000, delivery_timeout_ms=2500)
     with producer:
-        ids = sender.machinery.produce._ids
+        ids = sender.side.produce._ids
         assert ids is not None
         assert ids.current is not None
         first = ids.current.id
@@ -248,7 +248,7 @@ def test_without_rights_to_write_idempotently() -> None:
     """B263: every record fails with what to do; the next one asks again."""
     world = World()
     sender = world.sender(linger_ms=0)
-    producer = KafkaProducer.wired(sender.config, world.clock, sender.machinery)
+    producer = KafkaProducer.wired(sender.config, world.clock, sender.side)
     with producer:
         fault = world.control.fail("InitProducerId", 31)
         error = failure_of(producer)

@@ -108,7 +108,7 @@ def test_metadata_that_a_frozen_broker_owes_is_asked_of_another(
     world = led_by_three(3, 3, 3)
     with reader(world, A, B, C) as consumer:
         drained(consumer)
-        metadata = world.members[0].machinery.metadata
+        metadata = world.members[0].side.metadata
         frozen = metadata.cluster.nodes[1]
         world.control.freeze(1)
         with monkeypatch.context() as patched:

@@ -87,7 +87,7 @@ def test_a_place_while_a_broker_that_lags_names_the_former_one(place: str) -> No
             another.commit_sync({A: OffsetAndMetadata(10, "", 0)})
     policy = "latest" if place == "latest" else "none"
     with reader(world, "consumer", auto_offset_reset=policy) as consumer:
-        metadata = world.members[-1].machinery.metadata
+        metadata = world.members[-1].side.metadata
         take, lags = metadata._take, True
 
         def lagging(answer: Any) -> None:

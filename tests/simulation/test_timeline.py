@@ -20,7 +20,7 @@ def frozen() -> timeline.Recording:
     """A commit with two seconds, to a frozen broker; a request may take 0.9."""
     world = World()
     with world.consumer(request_timeout_ms=900) as consumer:
-        world.members[-1].machinery.trace.read_by(check, fine=True)
+        world.members[-1].side.trace.read_by(check, fine=True)
         consumer.commit_sync({TP: OffsetAndMetadata(1)})
         with (
             world.control.freeze(1),

@@ -85,7 +85,7 @@ def test_what_the_snapshot_has_an_error_for_is_asked() -> None:
     world.control.fail("Metadata", 29, times=1)
     with pytest.raises(errors.TopicAuthorizationException):
         look_up(world, member)
-    assert member.machinery.metadata.cluster.topics["orders"].error == 29
+    assert member.side.metadata.cluster.topics["orders"].error == 29
     assert len(partitions_for(world, member)) == 3
 
 
@@ -242,10 +242,10 @@ def test_no_interest_is_left_behind() -> None:
     world = World(topics={"orders": 3, "payments": 1})
     member = world.client(metadata_max_age_ms=10_000)
     look_up(world, member)
-    before = member.machinery.metadata.cluster
+    before = member.side.metadata.cluster
     partitions_for(world, member, "payments")
     list_topics(world, member)
-    assert member.machinery.metadata.cluster is before
+    assert member.side.metadata.cluster is before
     world.control.forget_requests()
     world.clock.sleep(11.0)
     assert [len(entry.body.topics) for entry in questions(world)] == [0]
@@ -316,8 +316,8 @@ def test_who_cannot_be_answered_hears_so_in_time(
     assert member.network.turns - turns < 1000
     assert reason in {each.reason for each in caught.value.waits}
     world.clock.sleep(0.01)
-    assert not len(member.machinery.calls)
-    assert not member.machinery.client.waiting
+    assert not len(member.side.calls)
+    assert not member.side.client.waiting
 
 
 def test_what_is_forsaken_is_forgotten() -> None:
@@ -329,7 +329,7 @@ def test_what_is_forsaken_is_forgotten() -> None:
     member.thread.mailbox.post(LookUpTopic(calls[0], "orders"))
     member.thread.mailbox.post(ListTopics(calls[1]))
     world.clock.sleep(0.5)
-    assert member.machinery.client.waiting == 2
+    assert member.side.client.waiting == 2
     for call in calls:
         call.leave(world.clock.time, KeyboardInterrupt())
         member.thread.mailbox.post(Withdraw(call))
@@ -351,10 +351,10 @@ def test_a_call_that_ends_by_its_time_says_nothing_against_a_broker() -> None:
     world = World(nodes=1)
     member = world.client()
     assert partitions_for(world, member)
-    before = set(member.machinery.client._connections)
+    before = set(member.side.client._connections)
     with world.control.answer_late("Metadata", 0.5):
         for _ in range(3):
             with pytest.raises(errors.TimeoutException):
                 list_topics(world, member, timeout=0.1)
     assert set(list_topics(world, member)) == {"orders"}
-    assert set(member.machinery.client._connections) == before
+    assert set(member.side.client._connections) == before

@@ -49,7 +49,7 @@ def at(offset: int, epoch: int | None) -> OffsetAndMetadata:
 
 def refresh(world: World) -> None:
     """Have the client learn who leads by now."""
-    world.members[0].machinery.metadata.request_update()
+    world.members[0].side.metadata.request_update()
     world.members[0].network.wake()
     world.clock.sleep(0.1)
 
@@ -119,7 +119,7 @@ def test_a_new_leader_epoch_has_positions_confirmed_once() -> None:
         world.control.forget_requests()
         world.control.move_leader(A)
         world.control.move_leader(B)
-        world.at(world.clock.time + 1.0, world.members[0].machinery.metadata.request_update)
+        world.at(world.clock.time + 1.0, world.members[0].side.metadata.request_update)
         world.at(world.clock.time + 1.0, world.members[0].network.wake)
         began = world.clock.time
         consumer.poll(5.0)

@@ -155,8 +155,8 @@ class World(virtual_time.World[SimulatedNetwork]):
         settings: dict[str, object] = {"bootstrap.servers": self.bootstrap, "group.id": "g"}
         settings.update({name.replace("_", "."): value for name, value in keys.items()})
         member = self.join(ConsumerConfig(settings), cap)
-        member.machinery.trace.read_by(check, fine=False)
-        member.machinery.fetches._closed = not fetches
+        member.side.trace.read_by(check, fine=False)
+        member.side.fetches._closed = not fetches
         self.start(member)
         return member
 
@@ -169,21 +169,21 @@ class World(virtual_time.World[SimulatedNetwork]):
     ) -> KafkaConsumer:
         """A consumer that lives in this world; see `client`."""
         member = self.client(cap, fetches=fetches, **keys)
-        return KafkaConsumer.wired(member.config, self.clock, member.machinery)
+        return KafkaConsumer.wired(member.config, self.clock, member.side)
 
     def sender(self, cap: Versions | None = None, **keys: object) -> Sender:
         """A producer's network side, running."""
         settings: dict[str, object] = {"bootstrap.servers": self.bootstrap}
         settings.update({name.replace("_", "."): value for name, value in keys.items()})
         sender = self.join_producer(ProducerConfig(settings), cap)
-        sender.machinery.trace.read_by(check, fine=False)
+        sender.side.trace.read_by(check, fine=False)
         self.start(sender)
         return sender
 
     def producer(self, cap: Versions | None = None, **keys: object) -> KafkaProducer:
         """A producer that lives in this world."""
         sender = self.sender(cap, **keys)
-        return KafkaProducer.wired(sender.config, self.clock, sender.machinery)
+        return KafkaProducer.wired(sender.config, self.clock, sender.side)
 
     # --- calling ---------------------------------------------------------------------
 

@@ -326,12 +326,12 @@ def test_a_line_that_keeps_the_rules_is_not(line: str, file: str) -> None:
 
 
 def test_no_file_outgrows_one_sitting() -> None:
-    """A module past 450 lines wants a seam with a name; tables are read differently."""
+    """A module past 600 lines wants a seam with a name; tables are read differently."""
     long = {
         module.relative_to(ROOT).as_posix(): lines
         for folder in (PACKAGE, ROOT / "tests")
         for module in folder.rglob("*.py")
-        if (lines := len(module.read_text("utf-8").splitlines())) > 450
+        if (lines := len(module.read_text("utf-8").splitlines())) > 600
         and "generated" not in module.read_text("utf-8")[:400].lower()
     }
     assert not long

@@ -30,6 +30,19 @@ GROWTH: Final = 0.1
 """The share of its `delivery.timeout.ms` in which a batch takes records."""
 
 
+def unasked(_since: float, _now: float) -> Sequence[Wait]:
+    """Know of no silence, before there are connections."""
+    return ()
+
+
+def unknown(_since: float) -> None:
+    """Know of nothing, before there are connections."""
+
+
+def unheard(_topic: TopicQueues) -> None:
+    """Ignore new leaders, where nothing chooses partitions by them."""
+
+
 class RecordAccumulator:
     """Batches by partition, and what of them is due.
 
@@ -44,6 +57,11 @@ class RecordAccumulator:
         now: The clock.
         wait: Waits on a waiter, by the same clock.
         wake: Ends the wait of the network thread.
+        obstacle: Returns what stands in the way of records that wait since then; None for
+            nothing.
+        silent: Returns the silences that brokers have asked for, as waits since then until
+            now.
+        on_leaders: Called with a topic of which partitions have other leaders than before.
 
     Attributes:
         appender: The path of one record.
@@ -56,8 +74,6 @@ class RecordAccumulator:
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
-        obstacle: What stands in the way of records that wait since then; None for nothing.
-        silent: The silences that brokers have asked for, as waits since then until now.
         last_errors: The last error that an attempt of a batch met; the network thread writes.
         directory: The topics that records can be appended to.
     """
@@ -75,6 +91,9 @@ class RecordAccumulator:
         now: Callable[[], float],
         wait: Callable[[Waiter, float], bool],
         wake: Callable[[], None],
+        obstacle: Callable[[float], KafkaException | None] = unknown,
+        silent: Callable[[float, float], Sequence[Wait]] = unasked,
+        on_leaders: Callable[[TopicQueues], None] = unheard,
     ) -> None:
         self.appender: Appender = appender
         self.memory: BufferMemory = memory
@@ -85,10 +104,10 @@ class RecordAccumulator:
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
-        self.obstacle: Callable[[float], KafkaException | None] = unknown
-        self.silent: Callable[[float, float], Sequence[Wait]] = unasked
+        self.obstacle: Callable[[float], KafkaException | None] = obstacle
+        self.silent: Callable[[float, float], Sequence[Wait]] = silent
         self.last_errors: dict[Batch, KafkaException] = {}
-        self.directory: TopicDirectory = TopicDirectory(appender.topics)
+        self.directory: TopicDirectory = TopicDirectory(appender.topics, on_leaders)
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
         self._batch_size = batch_size
@@ -414,12 +433,3 @@ def unclosed() -> None:
 
 def unrefused(_what: str) -> None:
     """Let every call pass, before the producer has said which thread delivers."""
-
-
-def unasked(_since: float, _now: float) -> Sequence[Wait]:
-    """Know of no silence, before there are connections."""
-    return ()
-
-
-def unknown(_since: float) -> None:
-    """Know of nothing, before there are connections."""

@@ -19,19 +19,21 @@ class TopicDirectory:
 
     Args:
         topics: Those that records can be appended to, by name.
+        on_leaders: Called with a topic of which partitions have other leaders than before.
 
     Attributes:
         gone: Queues of partitions that a topic has no more, with what waits in them.
         leaderless: The topics of which partitions have no leader.
-        on_leaders: Called with a topic of which partitions have other leaders than before.
     """
 
-    def __init__(self, topics: dict[str, TopicQueues]) -> None:
+    def __init__(
+        self, topics: dict[str, TopicQueues], on_leaders: Callable[[TopicQueues], None]
+    ) -> None:
         self._topics = topics
         self._views: dict[str, TopicView] = {}
         self.gone: dict[TopicPartition, PartitionQueue] = {}
         self.leaderless: set[str] = set()
-        self.on_leaders: Callable[[TopicQueues], None] = unheard
+        self._on_leaders = on_leaders
 
     def update(self, cluster: Cluster, names: Iterable[str]) -> None:
         """Know the partitions of topics, as far as the cluster tells them."""
@@ -67,7 +69,7 @@ class TopicDirectory:
                 # Drawn from the partitions that there were.
                 topic.round, topic.sticky = [], None
             if before != [queue.leader for queue in queues]:
-                self.on_leaders(topic)
+                self._on_leaders(topic)
 
     def _queue(self, name: str, number: int) -> PartitionQueue:
         """The queue of a partition that is new, or there again."""
@@ -83,7 +85,3 @@ class TopicDirectory:
 
     def __repr__(self) -> str:
         return f"TopicDirectory({len(self._topics)} topics)"
-
-
-def unheard(_topic: TopicQueues) -> None:
-    """Where nothing chooses partitions by their leaders."""

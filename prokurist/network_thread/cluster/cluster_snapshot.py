@@ -3,7 +3,7 @@
 Thread: the network thread alone; the snapshot itself is immutable. A part of `MetadataManager`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from prokurist.errors import KafkaException
@@ -14,6 +14,7 @@ from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_views import views_of
 from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.wire.metadata import MetadataAnswer
 from prokurist.types import Node, TopicPartition
 
@@ -27,21 +28,16 @@ class ClusterSnapshot:
 
     Attributes:
         cluster: The snapshot at hand.
-        needing_leaders: Tells the topics that are asked for again while a partition lacks a
-            leader; by default all that are read. A call that asks about one as well may leave
-            before it asks again.
         complete: Whether it holds every topic that there is, and that we may see.
-        on_update: Called with each new snapshot.
-        on_refused: Called with an error that belongs to no call, and the topics that
-            it is about.
+        updated: Emits each new snapshot.
+        refused: Emits an error that belongs to no call, and the topics that it is about.
     """
 
     def __init__(self, interest: TopicInterest, trace: Trace) -> None:
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
-        self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.read
-        self.on_update: Callable[[Cluster], None] = unheard
-        self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
+        self.updated: Signal[Cluster] = Signal()
+        self.refused: Signal[KafkaException, frozenset[str]] = Signal()
         self._interest = interest
         self._trace = trace
 
@@ -105,7 +101,7 @@ class ClusterSnapshot:
             if view is not None and METADATA.of(view.error) is Action.FATAL:
                 refused.setdefault(view.error, set()).add(name)
         for code, names in sorted(refused.items()):
-            self.on_refused(topic_error(METADATA, code, names), frozenset(names))
+            self.refused.emit(topic_error(METADATA, code, names), frozenset(names))
 
     def hint(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
@@ -119,8 +115,4 @@ class ClusterSnapshot:
         moved = self.cluster.moved_since(older, self._interest.of_background)
         if moved:
             self._trace.emit(LEADERS_CHANGED, partitions=moved)
-        self.on_update(self.cluster)
-
-
-def unheard(*_told: object) -> None:
-    """Ignore a new snapshot: the assembly has set no listener yet."""
+        self.updated.emit(self.cluster)

@@ -115,6 +115,7 @@ class CoordinatorManager:
         self._told: Node | None = None
         self._told_lost: tuple[Node | None, float] = (None, -math.inf)
         self.unknown: Stretch = Stretch()
+        client.disconnected.connect(self._on_disconnect)
 
     @property
     def name(self) -> str | None:
@@ -333,7 +334,7 @@ class CoordinatorManager:
             COORDINATOR_UNREACHABLE, group=self._group_id, error=error, seconds=now - since
         )
 
-    def on_disconnect(
+    def _on_disconnect(
         self, node: Node, lane: Lane, error: KafkaException, since: float
     ) -> None:
         """Forget the coordinator if one of its connections was lost: it may have moved."""

@@ -104,6 +104,7 @@ class MetadataManager(ClusterSnapshot):
         self._interrupted: set[int] = set()
         self._outage = Outage(client.trace, client.reachability, bootstrap.servers)
         self.last_error: KafkaException | None = None
+        client.disconnected.connect(self._on_disconnect)
 
     # --- what others ask for ---------------------------------------------------------
 
@@ -315,7 +316,9 @@ class MetadataManager(ClusterSnapshot):
 
     def _look_again(self, older: Cluster) -> None:
         """Ask again after a pause, while topics that are needed have no leader."""
-        troubled = self._wanted.asks_all and any(map(self._troubles, self.needing_leaders()))
+        troubled = self._wanted.asks_all and any(
+            map(self._troubles, self._interest.needing_leaders)
+        )
         if troubled:
             self.request_update()
         same = self.cluster.says_the_same_as(older)
@@ -337,7 +340,7 @@ class MetadataManager(ClusterSnapshot):
             self._watch_age(self._max_age)
         promises, self._kept_by_answer = self._kept_by_answer, []
         if error is not None and not isinstance(error, Withdrawn) and not self._waiting:
-            self.on_refused(error, self._interest.of_background)
+            self.refused.emit(error, self._interest.of_background)
         for promise in promises:
             if error is None:
                 promise.keep(self.cluster)
@@ -350,7 +353,7 @@ class MetadataManager(ClusterSnapshot):
 
     # --- what happens elsewhere ------------------------------------------------------
 
-    def on_disconnect(
+    def _on_disconnect(
         self, _node: Node, _lane: Lane, error: KafkaException, _since: float
     ) -> None:
         """Request an update: the broker may be gone, and leaders may have moved."""

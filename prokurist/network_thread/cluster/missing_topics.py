@@ -15,6 +15,7 @@ from prokurist.events.outage_log_events import (
     TOPIC_MISSING,
 )
 from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.types import TopicPartition
 
 MOST: Final = 500
@@ -25,6 +26,7 @@ class MissingTopics:
     """Compares the topics that a client has to do with with those that exist.
 
     Args:
+        metadata: Emits each snapshot of the cluster.
         read: Returns the topics that are subscribed to or assigned now; a producer's, those
             that something is sent to.
         assigned: Returns the partitions that are assigned now.
@@ -33,6 +35,7 @@ class MissingTopics:
 
     def __init__(
         self,
+        metadata: MetadataManager,
         read: Callable[[], frozenset[str]],
         assigned: Callable[[], frozenset[TopicPartition]],
         trace: Trace,
@@ -42,8 +45,9 @@ class MissingTopics:
         self._trace = trace
         self._missing: frozenset[str] = frozenset()
         self._partitions: frozenset[TopicPartition] = frozenset()
+        metadata.updated.connect(self._look)
 
-    def look(self, cluster: Cluster) -> None:
+    def _look(self, cluster: Cluster) -> None:
         """Emit what is missing in a snapshot, and what has been found."""
         self._look_for_topics(cluster)
         missing = cluster.without(self._assigned())

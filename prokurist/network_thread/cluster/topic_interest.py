@@ -10,6 +10,8 @@ needs all topics.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
+from typing import NamedTuple
 
 from prokurist.network_thread.broker_errors import invalid_topics
 
@@ -17,24 +19,46 @@ LONGEST_NAME = 32767
 """Bytes that the protocol has room for; Kafka's own limit, 249, is the broker's to say."""
 
 
-class TopicInterest:
-    """The topics that the client reads, and those that calls ask about.
+class TopicSource(NamedTuple):
+    """The topics that a part of the client uses.
 
-    Args:
-        lasting: Tells the topics that are read at the moment.
-        follows_pattern: Tells whether these are what a pattern matches.
+    Attributes:
+        topics: Returns the topics that are used at the moment.
+        needing_leaders: Returns those that are asked for again while a partition lacks a
+            leader. A call that asks about one as well may leave before it asks again.
+        follows_pattern: Returns whether the topics are what a pattern matches.
+    """
+
+    topics: Callable[[], frozenset[str]]
+    needing_leaders: Callable[[], frozenset[str]]
+    follows_pattern: Callable[[], bool]
+
+
+class TopicInterest:
+    """The topics that the client uses, and those that calls ask about.
 
     Attributes:
         everything: Whether all topics are asked for, because of a pattern.
     """
 
-    def __init__(
-        self, lasting: Callable[[], frozenset[str]], follows_pattern: Callable[[], bool]
-    ) -> None:
-        self._lasting = lasting
-        self._follows_pattern = follows_pattern
+    def __init__(self) -> None:
+        self._sources: tuple[TopicSource, ...] = ()
         self._tracked: Counter[str] = Counter()
         self.everything: bool = False
+
+    def add(
+        self,
+        topics: Callable[[], frozenset[str]],
+        *,
+        needing_leaders: Callable[[], frozenset[str]] | None = None,
+        follows_pattern: Callable[[], bool] | None = None,
+    ) -> None:
+        """Ask for topics for as long as a source names them; see `TopicSource`.
+
+        Without `needing_leaders`, all of them need leaders.
+        """
+        source = TopicSource(topics, needing_leaders or topics, follows_pattern or never)
+        self._sources = (*self._sources, source)
 
     @contextmanager
     def tracking(self, topics: Iterable[str]) -> Iterator[None]:
@@ -72,16 +96,28 @@ class TopicInterest:
         What a pattern matches is only ever found, and not named by the user: asked for by
         name after it was deleted, it would come back.
         """
-        return not self._follows_pattern()
+        return not any(source.follows_pattern() for source in self._sources)
 
     @property
     def read(self) -> frozenset[str]:
         """The topics that are read, regardless of calls that ask about them."""
         # A call about a topic of another name is refused as invalid.
-        return frozenset(filter(can_be_sent, self._lasting()))
+        names = chain.from_iterable(source.topics() for source in self._sources)
+        return frozenset(filter(can_be_sent, names))
+
+    @property
+    def needing_leaders(self) -> frozenset[str]:
+        """The topics that are asked for again while a partition lacks a leader."""
+        names = chain.from_iterable(source.needing_leaders() for source in self._sources)
+        return frozenset(filter(can_be_sent, names))
 
     def __repr__(self) -> str:
-        return f"Interest({len(self.topics)} topics)"
+        return f"TopicInterest({len(self.topics)} topics)"
+
+
+def never() -> bool:
+    """Stand in for `follows_pattern` where there are no patterns."""
+    return False
 
 
 def check_names(names: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ of all topics may be a hundred times what the client works with.
 from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
+from prokurist.events.application_events import ListTopics, LookUpTopic
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
@@ -23,6 +24,7 @@ from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.calls import Expired
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
@@ -67,6 +69,13 @@ class TopicManager:
         self._timer = timer
         self._backoff = backoff
         self._create = create
+
+    def handlers(self) -> Handlers:
+        """Return the events about topics that any client may ask about."""
+        return {
+            LookUpTopic: lambda event: self.partitions_of(event.call, event.topic),
+            ListTopics: lambda event: self.list_all(event.call),
+        }
 
     async def partitions_of(self, call: Call, topic: str) -> list[PartitionInfo]:
         """A topic's partitions, from the snapshot if it has them; [] for no such topic.

@@ -6,10 +6,11 @@ Brokers hear of a change one after the other: of what they tell, that of the lat
 epoch counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 
 GROUP_VERSION: Final = "group.version"
@@ -21,12 +22,12 @@ class Features:
 
     Attributes:
         levels: The features with their levels; None before any broker has told.
-        on_change: Called when that is known, and when it has changed.
+        changed: Emitted when that is known, and when it has changed.
     """
 
     def __init__(self) -> None:
         self.levels: Mapping[str, int] | None = None
-        self.on_change: Callable[[], None] = ignore
+        self.changed: Signal[()] = Signal()
         self._epoch = -1
 
     def told(self, answer: ApiVersionsAnswer) -> None:
@@ -36,7 +37,7 @@ class Features:
             return
         self._epoch = answer.finalized_in
         self.levels = MappingProxyType(told)
-        self.on_change()
+        self.changed.emit()
 
     @property
     def consumer_protocol(self) -> bool | None:
@@ -46,7 +47,3 @@ class Features:
 
     def __repr__(self) -> str:
         return f"Features({dict(self.levels or {})}, epoch {self._epoch})"
-
-
-def ignore() -> None:
-    """Ignore a change: no listener has been set yet."""

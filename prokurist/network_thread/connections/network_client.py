@@ -42,6 +42,7 @@ from prokurist.network_thread.io.network import (
 )
 from prokurist.network_thread.io.resolver import HostLookups
 from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.api_versions import ApiVersions, ApiVersionsAnswer
 from prokurist.network_thread.wire.request import Request
@@ -67,8 +68,8 @@ class NetworkClient(ConnectionChoice):
         authenticator: Authenticates its connections; None where SASL is not wanted.
 
     Attributes:
-        on_disconnect: Called with the node and the error when a connection goes
-            down against our wish, before its requests fail.
+        disconnected: Emits node, lane, error and the time of its last answer when a
+            connection goes down against our wish, before its requests fail.
         features: What the cluster has finalised.
         counters: What is counted of requests and connections.
         reachability: Since when no broker can be reached, for readers on any thread.
@@ -89,8 +90,7 @@ class NetworkClient(ConnectionChoice):
         authenticator: Authenticator | None = None,
     ) -> None:
         self.trace: Trace = trace
-        self.on_disconnect: Callable[[Node, Lane, KafkaException, float], None]
-        self.on_disconnect = lambda *_: None
+        self.disconnected: Signal[Node, Lane, KafkaException, float] = Signal()
         self.features: Features = Features()
         self.counters: TrafficCounters = TrafficCounters()
         self.reachability: Reachability = Reachability()
@@ -299,9 +299,9 @@ class NetworkClient(ConnectionChoice):
         self._forget(connection)
 
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
-        """Note a lost connection, and tell `on_disconnect`."""
+        """Note a lost connection, and emit `disconnected`."""
         self._reach.went_down(connection, error, since)
-        self.on_disconnect(connection.node, connection.lane, error, since)
+        self.disconnected.emit(connection.node, connection.lane, error, since)
 
     def _forget(self, connection: Connection) -> None:
         self._by_number.pop(connection.number, None)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from prokurist.errors import KafkaException
+from prokurist.events.application_events import Attend, Prefetch
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
@@ -37,6 +38,7 @@ from prokurist.network_thread.fetch.sources import (
     Replicas,
     leadership,
 )
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer
@@ -106,6 +108,13 @@ class FetchManager:
         self._seen = (-1, -1)
         self._stirred = False
         self._closed = False
+
+    def handlers(self) -> Handlers:
+        """Return the events of polls that wait for records, and of other calls that do."""
+        return {
+            Prefetch: lambda _: self.stir(),
+            Attend: lambda event: self.attending.attend(event.call, event.partition),
+        }
 
     def stir(self) -> None:
         """Look for partitions to fetch in this turn, or the next."""

@@ -12,7 +12,9 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, cast
 
-from prokurist.errors import SslAuthenticationException
+from prokurist.errors import KafkaException, SslAuthenticationException
+from prokurist.events.security_log_events import TLS_NOT_RENEWED, TLS_RENEWED
+from prokurist.events.trace import Trace
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.io.pure_watch import PureWatch, Stream
 from prokurist.network_thread.io.watch import CLOSED, Seen
@@ -372,3 +374,11 @@ class Tls:
             ValueError: The name cannot be one.
         """
         return TlsFilter(self._contexts.current(), server_name)
+
+
+def emit_renewal(trace: Trace, error: KafkaException | None) -> None:
+    """Emit that TLS's files have changed, and whether they can be used."""
+    if error is None:
+        trace.emit(TLS_RENEWED)
+    else:
+        trace.emit(TLS_NOT_RENEWED, error=error)

@@ -116,7 +116,7 @@ class ClassicMember:
         self._due: str | None = None
         self._lost = False
         self._hinted = False
-        context.client.features.on_change = self._on_features
+        context.client.features.changed.connect(self._on_features)
 
     # --- what is asked of it: see `Membership` -----------------------------------------
 

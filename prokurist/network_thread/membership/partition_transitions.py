@@ -12,7 +12,7 @@ coordinator; the listener hears of it; then they are read. Lost: as given back, 
 is committed, for they may be another's already.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from uuid import UUID
 
 from prokurist.errors import KafkaException
@@ -29,6 +29,7 @@ from prokurist.events.trace import EventKind, Trace
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.offsets.background_commit import BackgroundCommits
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import TopicPartition
 
@@ -44,7 +45,7 @@ class PartitionTransitions:
         auto: Commits what is given back.
         timer: The Timer.
         patience: Seconds for that commit: the group waits no longer than this.
-        changed: Called when something is assigned, or is not any more.
+        changed: Emitted when something is assigned, or is not any more.
         trace: Where it is told what changes hands.
     """
 
@@ -55,7 +56,7 @@ class PartitionTransitions:
         auto: BackgroundCommits,
         timer: Timer,
         patience: float,
-        changed: Callable[[], None],
+        changed: Signal[()],
         trace: Trace,
     ) -> None:
         self._trace = trace
@@ -71,7 +72,7 @@ class PartitionTransitions:
         """Revoke partitions; False when the listener has raised, and they are not gone."""
         if not self._subscription.give_up(term, partitions):
             return False
-        self._changed()
+        self._changed.emit()
         heard = partitions & self._subscription.told()
         # Of all that is owned: it is one request, and what stays is safe with it.
         commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
@@ -109,7 +110,7 @@ class PartitionTransitions:
             return False
         self._tell(PARTITIONS_ASSIGNED, partitions)
         self._told_lost = False
-        self._changed()
+        self._changed.emit()
         if awaiting:
             if not await self._steps.tell(StepKind.ASSIGNED, partitions):
                 return False
@@ -120,14 +121,15 @@ class PartitionTransitions:
         """Have partitions read of which the listener was told; False for an old term."""
         begun = self._subscription.begin(term, partitions)
         if begun:
-            self._changed()  # A poll that waits already has looked for their positions before.
+            # A poll that waits already has looked for their positions before.
+            self._changed.emit()
         return begun
 
     async def lose(self, term: int) -> None:
         """Lose all partitions; they are gone even if the listener raises."""
         owned = self._subscription.owned()
         heard = self._subscription.lose(term)
-        self._changed()
+        self._changed.emit()
         if heard is None:
             return  # The application has left meanwhile, and `tell_left` says as what.
         self._tell(PARTITIONS_LOST, owned)
@@ -150,7 +152,7 @@ class PartitionTransitions:
 
     def _drop(self, term: int, partitions: Partitions) -> bool:
         dropped = self._subscription.drop(term, partitions)
-        self._changed()
+        self._changed.emit()
         return dropped
 
     async def _commit(self, commit: AutoCommit) -> None:

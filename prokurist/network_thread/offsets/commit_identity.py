@@ -24,6 +24,7 @@ from prokurist.errors import (
 )
 from prokurist.events.member_identity import Identity, MemberIdentity, Role
 from prokurist.network_thread.error_actions import commit_failed
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.types import TopicPartition
 
 FENCED_INSTANCE_ID: Final = 82
@@ -77,8 +78,8 @@ class CommitIdentities:
         fatal: What has ended the membership for good, if anything has.
 
     Attributes:
-        on_refused: Called with a code that speaks of the present membership, and with whether
-            the member is about to leave.
+        refused: Emits a code that speaks of the present membership, and whether the member
+            is about to leave.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class CommitIdentities:
         self._member_identity = member_identity
         self._owned = owned
         self._fatal = fatal
-        self.on_refused: Callable[[int, bool], None] | None = None
+        self.refused: Signal[int, bool] = Signal()
 
     @property
     def present(self) -> Identity:
@@ -212,8 +213,8 @@ class CommitIdentities:
             and self.is_same(sent_as)
             and present.epoch == sent_as.epoch
         )
-        if code is not None and is_present and self.on_refused is not None:
-            self.on_refused(code, made_by.departing)
+        if code is not None and is_present:
+            self.refused.emit(code, made_by.departing)
 
     def may_ask_again(self, asked_by: Identity) -> bool:
         """Whether a look-up refused for its epoch may be sent with a newer one."""

@@ -14,6 +14,7 @@ from prokurist.events.trace import Trace
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.position_search import LEAST, Taking, nothing
 from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.log_offsets import Moment
@@ -52,8 +53,11 @@ class LagManager:
         self._patience = max(patience, LEAST)
         self._read_committed = read_committed
 
-    def take(self, event: LookUpEnd) -> None:
-        """Start to look up a log's end."""
+    def handlers(self) -> Handlers:
+        """Return the event of a lag that is asked for."""
+        return {LookUpEnd: self._look_up}
+
+    def _look_up(self, event: LookUpEnd) -> None:
         now, tp = self._timer.now, event.partition
         call = Call("current_lag", now, Deadline.after(now, self._patience), partitions=(tp,))
         self._calls.start(call, self._end(call, tp, event.born))

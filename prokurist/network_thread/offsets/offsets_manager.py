@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from prokurist.events.application_events import Edge
+from prokurist.events.application_events import Edge, LookUpOffsets
 from prokurist.events.call import Call
 from prokurist.network_thread.error_actions import LIST_OFFSETS, Action
 from prokurist.network_thread.offsets.leader_queries import LeaderQueries
 from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.wire.log_offsets import (
     ListedOffset,
     ListOffsets,
@@ -38,6 +39,14 @@ class OffsetsManager:
 
     def __init__(self, leaders: LeaderQueries) -> None:
         self._leaders = leaders
+
+    def handlers(self) -> Handlers:
+        """Return the event of callers that ask for offsets of logs."""
+        return {
+            LookUpOffsets: lambda event: self.look_up(
+                event.call, event.moments, read_committed=event.read_committed
+            )
+        }
 
     async def look_up(
         self,

@@ -32,14 +32,12 @@ from prokurist.events.application_events import (
     DropStale,
     LookUpPosition,
     LookUpPositions,
-    PositionEvent,
 )
 from prokurist.events.assignment import PositionRequest
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.cluster import Cluster
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
@@ -60,6 +58,7 @@ from prokurist.network_thread.offsets.position_search import (
 from prokurist.network_thread.offsets.refused_positions import RefusedPositions
 from prokurist.network_thread.offsets.validation_manager import Check, ValidationManager
 from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.shared_call import SharedCall
 from prokurist.network_thread.operations.timer import Timer
@@ -117,16 +116,16 @@ class PositionsManager:
         self._time_of_day = time_of_day
         refused = self._refused = RefusedPositions(timer, backoff, self._search_all)
         self._outcomes = Outcomes(subscription, background, metadata, trace, ended, refused)
+        # Positions are compared with the topic ids and leader epochs of new metadata.
+        metadata.updated.connect(self._outcomes.on_metadata)
 
-    def take(self, event: PositionEvent) -> None:
-        """Start the work for an event."""
-        match event:
-            case LookUpPosition(call, tp):
-                self._calls.start(call, self.position(call, tp))
-            case LookUpPositions():
-                self._search_all()
-            case DropStale():
-                self.drop_stale()
+    def handlers(self) -> Handlers:
+        """Return the events about positions."""
+        return {
+            LookUpPosition: lambda event: self.position(event.call, event.partition),
+            LookUpPositions: lambda _: self._search_all(),
+            DropStale: lambda _: self.drop_stale(),
+        }
 
     # --- for those who wait ----------------------------------------------------------
 
@@ -155,10 +154,6 @@ class PositionsManager:
                 # The thread is ending, and nothing may begin any more.
                 raise Withdrawn("the caller has left")
         return known
-
-    def on_metadata(self, cluster: Cluster) -> None:
-        """Compare positions with the topic ids and leader epochs of new metadata."""
-        self._outcomes.on_metadata(cluster)
 
     # --- searches --------------------------------------------------------------------
 

@@ -8,11 +8,12 @@ Thread: the network thread alone.
 - One entry of the Timer stands for everything: what lingers, what grows old, what expires.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from prokurist.errors import (
+    DeliveryAbortedException,
     IllegalStateException,
     KafkaException,
     LeaderNotAvailableException,
@@ -22,11 +23,14 @@ from prokurist.errors import (
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
+from prokurist.events.application_events import DeliverAndEnd, GiveUp, Purge
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.produce.attempts import RequestLedger
@@ -37,7 +41,7 @@ from prokurist.network_thread.produce.partition_sending import PartitionSending
 from prokurist.network_thread.produce.producer_ids import ProducerIds
 from prokurist.network_thread.produce.response_handler import ProduceResponseHandler, Sent
 from prokurist.network_thread.produce.sealing import Codec, sealed
-from prokurist.network_thread.produce.topics import shortage
+from prokurist.network_thread.produce.topics import ProducerTopics, shortage
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
@@ -56,6 +60,7 @@ class ProduceTerms:
         codec: How batches are compressed.
         retries: `retries`.
         availability: `partitioner.availability.timeout.ms`, in seconds; 0 for never.
+        rack: The rack whose brokers are preferred for records without a key.
     """
 
     acks: int
@@ -65,6 +70,7 @@ class ProduceTerms:
     codec: Codec
     retries: int
     availability: float
+    rack: str | None
 
 
 class ProduceManager:
@@ -76,12 +82,12 @@ class ProduceManager:
         accumulator: What is to be sent.
         endings: How batches end.
         producer_ids: Numbers batches; None without idempotence.
+        topics: The topics that are written to.
+        partitioner: Chooses partitions by the brokers that can take records.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         terms: What requests say.
-
-    Attributes:
-        on_availability: Told which brokers have taken nothing for too long.
+        end: Ends the network thread in the present turn.
     """
 
     def __init__(
@@ -91,18 +97,23 @@ class ProduceManager:
         accumulator: RecordAccumulator,
         endings: Endings,
         producer_ids: ProducerIds | None,
+        topics: ProducerTopics,
+        partitioner: StickyPartitioner,
         timer: Timer,
         backoff: Backoff,
         terms: ProduceTerms,
+        end: Callable[[], None],
     ) -> None:
-        self.on_availability: Callable[[frozenset[int]], None] = unheard
         self._client = client
         self._metadata = metadata
         self._accumulator = accumulator
         self._endings = endings
         self._ids = producer_ids
+        self._topics = topics
+        self._partitioner = partitioner
         self._timer = timer
         self._terms = terms
+        self._end = end
         self._handler = ProduceResponseHandler(
             accumulator,
             endings,
@@ -123,7 +134,36 @@ class ProduceManager:
         self._due: Due | None = None
         self._retry: Due | None = None
         self._unavailable: frozenset[int] = frozenset()
-        self._then: Callable[[], None] | None = None
+        self._ends = False
+        metadata.updated.connect(self._on_metadata)
+        metadata.refused.connect(self._on_refused)
+        if producer_ids is not None:
+            producer_ids.refused.connect(lambda error: self.purge(error, everything=True))
+
+    def handlers(self) -> Handlers:
+        """Return the events that end records before their time, or the producer after it."""
+        return {Purge: self._purge, GiveUp: self._give_up, DeliverAndEnd: self._deliver_and_end}
+
+    def _purge(self, event: Purge) -> None:
+        # Once its caller has left, what was sent since is not to be taken back.
+        if event.call.is_open:
+            event.call.finish(self.purge_unsent())
+
+    def _give_up(self, event: GiveUp) -> None:
+        error = DeliveryAbortedException(
+            "the producer was closed before the record was delivered"
+        )
+        event.call.finish(self.purge(error, everything=True))
+
+    def _deliver_and_end(self, _event: DeliverAndEnd) -> None:
+        """Take no more records, and end the thread once those that there are have ended.
+
+        That comes at `delivery.timeout.ms` at the latest.
+        """
+        self._accumulator.close()
+        # Nothing lingers from now on.
+        self._accumulator.flushing.add(self)
+        self._ends = True
 
     # --- each turn -----------------------------------------------------------------------
 
@@ -146,9 +186,9 @@ class ProduceManager:
         self._watch_availability()
         moments = (after_growth, after_expiry, self._accumulator.next_due())
         self._set_timer(min((each for each in moments if each is not None), default=None))
-        if self._then is not None and not self._accumulator.snapshot():
-            then, self._then = self._then, None
-            then()
+        if self._ends and not self._accumulator.snapshot():
+            self._ends = False
+            self._end()
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
@@ -317,9 +357,11 @@ class ProduceManager:
 
     # --- what happens elsewhere ------------------------------------------------------------
 
-    def on_metadata(self, cluster: Cluster, names: Iterable[str]) -> None:
-        """Leaders may have changed: what waits for one goes to the one that there is now."""
-        self._accumulator.directory.update(cluster, names)
+    def _on_metadata(self, cluster: Cluster) -> None:
+        """Send what waits for a leader to the one that there is now."""
+        self._topics.forget_idle()
+        self._accumulator.directory.update(cluster, self._topics.names())
+        self._partitioner.preferred = nodes_in(cluster, self._terms.rack)
         waiting, self._leaderless = self._leaderless, {}
         moved = [
             partition
@@ -342,13 +384,22 @@ class ProduceManager:
         for number in gone:
             del self._destinations[number]
 
-    def on_refused(self, error: KafkaException, topics: frozenset[str]) -> None:
+    def _on_refused(self, error: KafkaException, topics: frozenset[str]) -> None:
         """The cluster refuses topics: what was not sent of them fails at once."""
         for batch in self._accumulator.snapshot():
             if batch.topic in topics:
                 sending = self._sending_of(batch)
                 if sending is None or batch not in sending.in_flight:
                     self._endings.fail(batch, sending, error)
+
+    def purge_unsent(self) -> int:
+        """Fail what is not on the wire, since the application takes it back.
+
+        Returns:
+            How many records have failed.
+        """
+        error = DeliveryAbortedException("purged: the record was not sent")
+        return self.purge(error, everything=False)
 
     def purge(self, error: KafkaException, *, everything: bool) -> int:
         """Fail what is not on the wire, or everything.
@@ -366,16 +417,6 @@ class ProduceManager:
             self._endings.give_up(batch, sending, error)
         return records
 
-    def deliver_and(self, then: Callable[[], None]) -> None:
-        """Take no more records, and call something once those that there are have ended.
-
-        That comes at `delivery.timeout.ms` at the latest.
-        """
-        self._accumulator.close()
-        # Nothing lingers from now on.
-        self._accumulator.flushing.add(self)
-        self._then = then
-
     def _watch_availability(self) -> None:
         limit = self._terms.availability
         if not limit:
@@ -386,8 +427,9 @@ class ProduceManager:
             if each.stuck_since >= 0 and self._timer.now - each.stuck_since >= limit
         )
         if late != self._unavailable:
-            self._unavailable = late
-            self.on_availability(late)
+            self._unavailable = self._partitioner.unavailable = late
+            for topic in self._accumulator.appender.topics.values():
+                self._partitioner.draw_again(topic)
 
     @property
     def in_flight(self) -> int:
@@ -420,5 +462,8 @@ def nothing() -> None:
     """Only wake the loop: `poll` looks at what is due in each turn."""
 
 
-def unheard(_unavailable: frozenset[int]) -> None:
-    """Stand in for what the assembly sets."""
+def nodes_in(cluster: Cluster, rack: str | None) -> frozenset[int]:
+    """The brokers in a rack."""
+    if rack is None:
+        return frozenset()
+    return frozenset(node.id for node in cluster.nodes.values() if node.rack == rack)

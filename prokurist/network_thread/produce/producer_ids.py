@@ -3,7 +3,6 @@
 Thread: the network thread alone. Appending does not wait for them; the first request does.
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from prokurist.errors import ClusterAuthorizationException, KafkaException
@@ -13,6 +12,7 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.error_actions import INIT_PRODUCER_ID, Action
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.produce import InitProducerId
 
@@ -39,7 +39,7 @@ class ProducerIds:
     Attributes:
         current: The id and epoch for new batches; None while there is none.
         last_error: Why there is none yet.
-        on_refused: Called with the error when the cluster gives none.
+        refused: Emits the error when the cluster gives none.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ProducerIds:
     ) -> None:
         self.current: ProducerId | None = None
         self.last_error: KafkaException | None = None
-        self.on_refused: Callable[[KafkaException], None] = unheard
+        self.refused: Signal[KafkaException] = Signal()
         self._client = client
         self._metadata = metadata
         self._timer = timer
@@ -93,7 +93,7 @@ class ProducerIds:
         self._asking = None
         if error is not None and not isinstance(error, Withdrawn):
             self.last_error = error
-            self.on_refused(error)
+            self.refused.emit(error)
 
     def begin_again(self) -> None:
         """Number by a new epoch from now on; after the last one, under another id."""
@@ -126,7 +126,3 @@ def refusal(code: int) -> KafkaException:
             "enable.idempotence=False"
         )
     return INIT_PRODUCER_ID.error(code)
-
-
-def unheard(_error: KafkaException) -> None:
-    """Stand in for what the assembly sets."""

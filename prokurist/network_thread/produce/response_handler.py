@@ -158,7 +158,7 @@ class ProduceResponseHandler:
                 self._out_of_order(sent, partition, batch, row, error)
             case Action.REFUSED_PRODUCER if self._ids is not None:
                 self._fail(partition, batch, error)
-                self._ids.on_refused(error)
+                self._ids.refused.emit(error)
             case Action.REFUSED_RECORDS:
                 self._refuse_records(partition, batch, row, error)
             case _:

@@ -8,6 +8,7 @@ from typing import Final
 
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.application_events import AwaitTopic
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import ABSENT
@@ -15,6 +16,7 @@ from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import check_names
 from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import counted
@@ -49,6 +51,11 @@ class ProducerTopics:
         self._idle = idle
         self._used_at: dict[str, float] = {}
         self._awaited: Counter[str] = Counter()
+        metadata.interest.add(self.names, needing_leaders=self.busy)
+
+    def handlers(self) -> Handlers:
+        """Return the event of a `send` that waits for its topic."""
+        return {AwaitTopic: lambda event: self.known(event.call, event.topic, event.partition)}
 
     def names(self) -> frozenset[str]:
         """The topics that metadata are asked for."""

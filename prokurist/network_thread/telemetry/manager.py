@@ -40,7 +40,7 @@ from prokurist.network_thread.error_actions import (
     PUSH_TELEMETRY,
     Action,
 )
-from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.telemetry.payload import MetricsSource, Payload, payload_of
@@ -117,12 +117,12 @@ class TelemetryManager:
             self._opened = self._client.counters.opened
             self._wake()
 
-    def take(self, event: InstanceId | PushLast, calls: Calls) -> None:
-        """Work for an event of the application."""
-        if isinstance(event, InstanceId):
-            calls.start(event.call, self.instance_id(event.call))
-        else:
-            calls.start(event.call, self.push_last(event.call))
+    def handlers(self) -> Handlers:
+        """Return the events of a client that pushes metrics."""
+        return {
+            InstanceId: lambda event: self.instance_id(event.call),
+            PushLast: lambda event: self.push_last(event.call),
+        }
 
     async def instance_id(self, call: Call) -> UUID:
         """The id that a broker has given to this client; waits until one has.

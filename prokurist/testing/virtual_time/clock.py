@@ -111,7 +111,7 @@ class VirtualClock:
         settings = ConsumerConfig(given, **keywords)
         member = self._world.join(settings)
         self._world.start(member)
-        consumer = KafkaConsumer.wired(settings, self._world.clock, member.machinery)
+        consumer = KafkaConsumer.wired(settings, self._world.clock, member.side)
         self._consumers.append(consumer)
         return consumer
 
@@ -133,7 +133,7 @@ class VirtualClock:
         settings = ProducerConfig(given, **keywords)
         sender = self._world.join_producer(settings)
         self._world.start(sender)
-        producer = KafkaProducer.wired(settings, self._world.clock, sender.machinery)
+        producer = KafkaProducer.wired(settings, self._world.clock, sender.side)
         self._producers.append(producer)
         return producer
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Generic, TypeVar
 
-from prokurist.assembly.consumer_machinery import Machinery, consumer_machinery
-from prokurist.assembly.producer_machinery import ProducerMachinery, producer_machinery
+from prokurist.assembly.consumer import ConsumerSide
+from prokurist.assembly.network_side import System, trace_of
+from prokurist.assembly.producer import ProducerSide
 from prokurist.config import ConsumerConfig, ProducerConfig
 from prokurist.config.connection import ConnectionKeys
 from prokurist.events.waiter import Waiter
@@ -36,6 +37,9 @@ from prokurist.types import Node
 Wire = TypeVar("Wire", bound=ModelNetwork)
 
 MOST_TURNS_AT_ONE_MOMENT: Final = 500
+
+SOFTWARE: Final = ("prokurist", "0")
+"""The name and version that the model's brokers are told."""
 
 
 class Spinning(AssertionError):
@@ -96,7 +100,7 @@ class Member(Client[Wire]):
     """A consumer's network side in the world."""
 
     config: ConsumerConfig
-    machinery: Machinery
+    side: ConsumerSide
 
 
 @dataclass
@@ -104,7 +108,7 @@ class Sender(Client[Wire]):
     """A producer's network side in the world."""
 
     config: ProducerConfig
-    machinery: ProducerMachinery
+    side: ProducerSide
 
 
 @dataclass
@@ -170,19 +174,18 @@ class World(Generic[Wire]):
         network = self.network()
         names = Names(self, network.wake)
         helping = Helping(self, network.wake)
-        machinery = consumer_machinery(
-            config,
+        system = System(
             clock=self.clock,
             network=network,
             resolver=names,
             random=self.random,
-            software=("prokurist", "0"),
+            software=SOFTWARE,
             cap=cap,
             authenticator=self._authenticator(config, helping),
         )
-        member = Member(
-            machinery.thread, machinery.timer, network, names, helping, config, machinery
-        )
+        trace = trace_of(config, "consumer", config.group_id, self.clock)
+        side = ConsumerSide(config, trace, system)
+        member = Member(side.thread, side.timer, network, names, helping, config, side)
         self.members.append(member)
         return member
 
@@ -198,20 +201,19 @@ class World(Generic[Wire]):
         network = self.network()
         names = Names(self, network.wake)
         helping = Helping(self, network.wake)
-        machinery = producer_machinery(
-            config,
+        system = System(
             clock=self.clock,
             network=network,
             resolver=names,
             random=self.random,
-            software=("prokurist", "0"),
+            software=SOFTWARE,
             cap=cap,
             time_of_day=lambda: round(self.clock.time * 1000),
             authenticator=self._authenticator(config, helping),
         )
-        sender = Sender(
-            machinery.thread, machinery.timer, network, names, helping, config, machinery
-        )
+        trace = trace_of(config, "producer", None, self.clock)
+        side = ProducerSide(config, trace, system)
+        sender = Sender(side.thread, side.timer, network, names, helping, config, side)
         self.senders.append(sender)
         return sender
 

@@ -6,7 +6,7 @@ pure one has a lock. What is under test lies around it.
 
 import math
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.errors import IllegalStateException
@@ -211,11 +211,19 @@ def events_race_the_polls_that_tell_them(stage: Stage) -> None:
     """Each event is told once, in order, or counted as dropped; a poll that waits is woken."""
     woken = False
 
-    def wake() -> None:
-        nonlocal woken
-        woken = True
+    class Poll:
+        """A poll that waits, in place of its activity and of what it waits at."""
 
-    queue = LogEventQueue(wake, most=2)
+        def summon(self) -> None:
+            """Nothing: no iteration runs here."""
+
+        def nudge(self) -> None:
+            """End its wait."""
+            nonlocal woken
+            woken = True
+
+    poll: Any = Poll()
+    queue = LogEventQueue(poll, poll, most=2)
     told: list[str] = []
     over = False
 

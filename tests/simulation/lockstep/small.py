@@ -157,8 +157,8 @@ class Small(Polling):
             calls=self.calls,
             take=self._take,
             background=self.background,
-            managers=(self.each_turn,),
         )
+        self.thread.add(self.each_turn)
         self._caller = self.caller = CallRunner(clock, self.thread.mailbox, 60.0)
         self._interceptors = Interceptors(())
         self._buffer = FetchBuffer()

@@ -1,4 +1,4 @@
-"""The whole client on a stage: `KafkaConsumer` and all its machinery, on the cluster model.
+"""The whole client on a stage: `KafkaConsumer` and all its side, on the cluster model.
 
 Thread: as in production, the application's actor and the network's; brokers and wires
 belong to the actor that has the baton.
@@ -91,7 +91,7 @@ class StageWorld(World):
     def stage_consumer(self, **keys: object) -> KafkaConsumer:
         """A consumer that waits by the real clock, of which the stage has the time."""
         member = self.client(None, fetches=False, **keys)
-        return KafkaConsumer.wired(member.config, MonotonicClock(), member.machinery)
+        return KafkaConsumer.wired(member.config, MonotonicClock(), member.side)
 
     def _nothing_lies_about(self) -> None:
         for member in self.members:

@@ -12,9 +12,9 @@ from prokurist.events.counter_types import Family
 
 def client(client_id: str) -> CountedConsumer:
     """One that has nothing but a name."""
-    machinery = cast("Any", SimpleNamespace(client_id=client_id))
+    side = cast("Any", SimpleNamespace(client_id=client_id))
     nothing = cast("Any", None)
-    return CountedConsumer(nothing, machinery, nothing, Family(nothing))
+    return CountedConsumer(nothing, side, nothing, Family(nothing))
 
 
 def names(clients: OpenClients[CountedConsumer]) -> list[str]:

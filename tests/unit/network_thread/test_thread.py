@@ -100,7 +100,6 @@ class Bench:
             client=self.stub,  # type: ignore[arg-type]
             calls=self.calls,
             take=lambda event: self.take(event),  # noqa: PLW0108 - tests replace it
-            managers=(),
             background=self.background,
             trace=logged(),
         )

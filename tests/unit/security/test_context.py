@@ -184,9 +184,10 @@ def test_renewed_files_make_a_new_context(
     monkeypatch.setattr("prokurist.security.context.LOOK_TAKES", 10.0)
     trusted = tmp_path / "ca.pem"
     trusted.write_bytes(certificates.ours.location.read_bytes())
-    contexts = TlsContexts(keys(**{"ssl.ca.location": str(trusted)}), MonotonicClock().now)
     told: list[KafkaException | None] = []
-    contexts.on_renewed = told.append
+    contexts = TlsContexts(
+        keys(**{"ssl.ca.location": str(trusted)}), MonotonicClock().now, told.append
+    )
     first = contexts.current()
     contexts.look()
     assert contexts.current() is first

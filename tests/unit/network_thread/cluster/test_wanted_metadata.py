@@ -9,7 +9,8 @@ from prokurist.network_thread.operations.timer import Timer
 def test_brokers_that_contradict_each_other_are_asked_ever_more_rarely() -> None:
     """Each answer is another than the last; once they agree the first pause is short again."""
     timer = Timer(0.0)
-    interest = TopicInterest(lambda: frozenset({"orders"}), lambda: False)
+    interest = TopicInterest()
+    interest.add(lambda: frozenset({"orders"}))
     wanted = WantedMetadata(interest, timer, Backoff(0.1, 1.0, lambda: 0.5))
 
     def answered(*, disputed: bool) -> float:

@@ -22,7 +22,7 @@ def test_nothing_is_known_before_a_broker_has_told() -> None:
 def test_the_latest_epoch_counts() -> None:
     """A broker that lags behind takes nothing back; a downgrade does."""
     features, changes = Features(), list[bool | None]()
-    features.on_change = lambda: changes.append(features.consumer_protocol)
+    features.changed.connect(lambda: changes.append(features.consumer_protocol))
     features.told(told(0, 4))
     features.told(told(1, 5))
     features.told(told(0, 4))

@@ -1,40 +1,23 @@
-"""What the network sides of all clients are made with: TLS, authentication, limits.
+"""Makes what secures the connections of a client: TLS contexts and SASL mechanisms.
 
 Thread: the application's, while a client is being built.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from prokurist.config.connection import ConnectionKeys
-from prokurist.errors import KafkaException
-from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, epoch_milliseconds
-from prokurist.events.security_log_events import (
-    PASSWORD_IN_PLAIN_TEXT,
-    TLS_NOT_RENEWED,
-    TLS_RENEWED,
-    TLS_UNVERIFIED,
-)
-from prokurist.events.trace import Trace
-from prokurist.network_thread.connections.requests import Limits
+from prokurist.events.security_log_events import PASSWORD_IN_PLAIN_TEXT, TLS_UNVERIFIED
+from prokurist.events.trace import UNREAD, Trace
 
 if TYPE_CHECKING:
-    from prokurist.network_thread.cluster.metadata_manager import MetadataManager
     from prokurist.network_thread.connections.authentication import Authenticator
-    from prokurist.network_thread.connections.bootstrap import Bootstrap
-    from prokurist.network_thread.connections.network_client import NetworkClient
     from prokurist.network_thread.io.tls import Tls
     from prokurist.network_thread.io.token_endpoint import TokenEndpoint
-    from prokurist.network_thread.operations.timer import Timer
-    from prokurist.network_thread.telemetry.manager import TelemetryManager
     from prokurist.security.context import TlsContexts
-
-IN_FLIGHT: Final = 100
-"""Requests on one connection at once; Java's consumer has the same bound."""
 
 
 def credentials_of(config: ConnectionKeys) -> str | None:
@@ -62,13 +45,10 @@ def credentials_of(config: ConnectionKeys) -> str | None:
     return f"no credentials, by security.protocol={protocol}"
 
 
-def keepalive_of(config: ConnectionKeys) -> int | None:
-    """Seconds without traffic until the system probes a connection; None for no probes."""
-    return config.socket_keepalive_idle_ms // 1000 if config.socket_keepalive_enable else None
-
-
-def tls_contexts(config: ConnectionKeys, clock: Clock) -> "TlsContexts | None":
-    """What connections are encrypted with; None where they are not.
+def tls_contexts(
+    config: ConnectionKeys, clock: Clock, trace: Trace = UNREAD
+) -> "TlsContexts | None":
+    """Make the TLS contexts of connections; None where they are not encrypted.
 
     Raises:
         ConfigException: A key of TLS cannot be used.
@@ -76,13 +56,14 @@ def tls_contexts(config: ConnectionKeys, clock: Clock) -> "TlsContexts | None":
     if not config.security_protocol.endswith("SSL"):
         return None
     # A client without TLS imports no `ssl`.
+    from prokurist.network_thread.io.tls import emit_renewal  # noqa: PLC0415
     from prokurist.security.context import TlsContexts  # noqa: PLC0415
 
-    return TlsContexts(config, clock.now)
+    return TlsContexts(config, clock.now, partial(emit_renewal, trace))
 
 
 def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
-    """What the network needs for it."""
+    """Make the TLS filter of the network; None where connections are not encrypted."""
     if contexts is None:
         return None
     from prokurist.network_thread.io.tls import Tls  # noqa: PLC0415 - see above
@@ -131,64 +112,14 @@ def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":
     )
 
 
-def tell_of_security(
-    config: ConnectionKeys, contexts: "TlsContexts | None", trace: Trace
-) -> None:
-    """Log what is not safe, and from now on what becomes of TLS's files that change."""
-    if contexts is not None:
-        _tell_of_tls(config, contexts, trace)
-    elif config.security_protocol == "SASL_PLAINTEXT" and config.sasl_mechanism == "PLAIN":
-        trace.emit(PASSWORD_IN_PLAIN_TEXT)
-
-
-def _tell_of_tls(config: ConnectionKeys, contexts: "TlsContexts", trace: Trace) -> None:
-
-    def on_renewed(error: KafkaException | None) -> None:
-        if error is None:
-            trace.emit(TLS_RENEWED)
-        else:
-            trace.emit(TLS_NOT_RENEWED, error=error)
-
-    contexts.on_renewed = on_renewed
-    if not config.enable_ssl_certificate_verification:
+def warn_of_security(config: ConnectionKeys, trace: Trace) -> None:
+    """Emit what the configuration leaves unsafe."""
+    if not config.security_protocol.endswith("SSL"):
+        if config.security_protocol == "SASL_PLAINTEXT" and config.sasl_mechanism == "PLAIN":
+            trace.emit(PASSWORD_IN_PLAIN_TEXT)
+    elif not config.enable_ssl_certificate_verification:
         key = "enable.ssl.certificate.verification=false"
         trace.emit(TLS_UNVERIFIED, what="The brokers' certificates", key=key)
     elif config.ssl_endpoint_identification_algorithm == "none":
         key = "ssl.endpoint.identification.algorithm=none"
         trace.emit(TLS_UNVERIFIED, what="The names in the brokers' certificates", key=key)
-
-
-def telemetry_of(
-    config: ConnectionKeys,
-    client: "NetworkClient",
-    metadata: "MetadataManager",
-    bootstrap: "Bootstrap",
-    timer: "Timer",
-    backoff: Backoff,
-    random: Random,
-) -> "TelemetryManager | None":
-    """What pushes metrics to brokers; None where that is off."""
-    if not config.enable_metrics_push:
-        return None
-    # A client that pushes nothing imports nothing of it.
-    from prokurist.network_thread.telemetry.manager import TelemetryManager  # noqa: PLC0415
-
-    return TelemetryManager(client, metadata, bootstrap, timer, backoff, random)
-
-
-def limits_of(config: ConnectionKeys, random: Random) -> Limits:
-    """What bounds a connection, in seconds."""
-    idle = config.connections_max_idle_ms
-    return Limits(
-        request=config.request_timeout_ms / 1000,
-        setup=Backoff.of_milliseconds(
-            config.socket_connection_setup_timeout_ms,
-            config.socket_connection_setup_timeout_max_ms,
-            random,
-        ),
-        reconnect=Backoff.of_milliseconds(
-            config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, random
-        ),
-        idle=math.inf if idle < 0 else idle / 1000,
-        in_flight=IN_FLIGHT,
-    )

@@ -1,0 +1,242 @@
+"""Wires the core of a client: all that every kind of client has beside its thread.
+
+Thread: the application's, while a client is being built. What is made here for the network
+thread is that thread's alone once it runs.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from prokurist.assembly.security import (
+    authenticator_of,
+    credentials_of,
+    tls_contexts,
+    tls_of,
+)
+from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config.connection import ConnectionKeys
+from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.backoff import Backoff
+from prokurist.events.client_id import default_client_id
+from prokurist.events.clock import CallersClock, Clock, epoch_milliseconds
+from prokurist.events.trace import Trace
+from prokurist.logs.log import Log, wants_calls
+from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.topic_interest import TopicInterest
+from prokurist.network_thread.cluster.topic_manager import TopicManager
+from prokurist.network_thread.connections.bootstrap import Bootstrap
+from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.connections.requests import Limits
+from prokurist.network_thread.io.network import Network
+from prokurist.network_thread.io.resolver import HostLookups, Resolver
+from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNetwork
+from prokurist.network_thread.operations.calls import Calls
+from prokurist.network_thread.operations.dispatch import Dispatch, Taker
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.thread import EventManager, NetworkThread
+from prokurist.network_thread.wire.api_versions import ApiVersions
+from prokurist.network_thread.wire.versions import Versions
+from prokurist.version import VERSION
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.telemetry.manager import TelemetryManager
+
+IN_FLIGHT: Final = 100
+"""Requests on one connection at once; Java's consumer has the same bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """The surroundings of a client: sockets, time and chance; a simulation has others.
+
+    Attributes:
+        clock: The clock of all threads.
+        network: All that knows sockets.
+        resolver: Looks hosts up, and wakes the network when it has found one.
+        random: For the jitter of pauses and the choice of partitions.
+        software: The name and version that brokers are told.
+        cap: What may be used of our own versions, in tests of old protocols.
+        time_of_day: Milliseconds since the epoch.
+        authenticator: Authenticates connections; None where SASL is not wanted.
+    """
+
+    clock: CallersClock
+    network: Network
+    resolver: HostLookups
+    random: Random
+    software: tuple[str, str] = ("prokurist", VERSION)
+    cap: Versions | None = None
+    time_of_day: Callable[[], int] = epoch_milliseconds
+    authenticator: "Authenticator | None" = None
+
+
+class NetworkSide:
+    """The network side of a client, wired and not started.
+
+    Args:
+        config: The configuration.
+        trace: Where both threads tell what happens.
+        system: What the client runs on.
+        create_topics: Whether asking for a topic may make it.
+
+    Attributes:
+        client_id: The `client.id`.
+        trace: Where both threads tell what happens.
+        time_of_day: Milliseconds since the epoch.
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        calls: What is being worked on.
+        client: The network client.
+        metadata: What is known of the cluster.
+        telemetry: What pushes metrics to brokers; None where that is off.
+        background: What is told to the next poll.
+        dispatch: Which manager takes which event.
+        thread: The network thread; its mailbox takes the application's events.
+    """
+
+    def __init__(
+        self, config: ConnectionKeys, trace: Trace, system: System, *, create_topics: bool
+    ) -> None:
+        random = system.random
+        self.client_id: str = trace.client_id
+        self.trace: Trace = trace
+        self.time_of_day: Callable[[], int] = system.time_of_day
+        self.timer: Timer = Timer(system.clock.now())
+        self.backoff: Backoff = Backoff.of_milliseconds(
+            config.retry_backoff_ms, config.retry_backoff_max_ms, random
+        )
+        self.calls: Calls = Calls(self.timer, credentials_of(config))
+        self.client: NetworkClient = NetworkClient(
+            system.network,
+            system.resolver,
+            self.timer,
+            limits_of(config, random),
+            ApiVersions(*system.software),
+            trace.client_id,
+            random.random,
+            system.cap,
+            trace,
+            system.authenticator,
+        )
+        canonical = config.client_dns_lookup == "resolve_canonical_bootstrap_servers_only"
+        bootstrap = Bootstrap(
+            ((each.host, each.port) for each in config.bootstrap_servers),
+            self.client.canonical_names if canonical else None,
+        )
+        self.metadata: MetadataManager = MetadataManager(
+            self.client,
+            TopicInterest(),
+            self.timer,
+            self.backoff,
+            bootstrap,
+            max_age=config.metadata_max_age_ms / 1000,
+            rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
+            trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
+            create=create_topics,
+        )
+        self.telemetry: TelemetryManager | None = None
+        if config.enable_metrics_push:
+            self.telemetry = self._telemetry_of(bootstrap, random)
+        self.background: BackgroundEvents = BackgroundEvents(credentials_of(config))
+        self.dispatch: Dispatch = Dispatch(self.calls)
+        self.thread: NetworkThread = NetworkThread(
+            f"{trace.client_id}-network",
+            clock=system.clock,
+            timer=self.timer,
+            network=system.network,
+            client=self.client,
+            calls=self.calls,
+            take=self.dispatch.take,
+            background=self.background,
+            trace=trace,
+        )
+        self.register(
+            TopicManager(
+                self.client, self.metadata, self.timer, self.backoff, create=create_topics
+            )
+        )
+        if self.telemetry is not None:
+            self.add(self.telemetry)
+        self.thread.add(self.metadata)
+
+    def _telemetry_of(self, bootstrap: Bootstrap, random: Random) -> "TelemetryManager":
+        # A client that pushes nothing imports nothing of it.
+        from prokurist.network_thread.telemetry.manager import TelemetryManager  # noqa: PLC0415
+
+        return TelemetryManager(
+            self.client, self.metadata, bootstrap, self.timer, self.backoff, random
+        )
+
+    def add(self, manager: EventManager) -> None:
+        """Poll a manager in each turn, and pass it the events that it takes."""
+        self.thread.add(manager)
+        self.dispatch.register(manager)
+
+    def register(self, *takers: Taker) -> None:
+        """Pass managers the events that they take; they do nothing unasked."""
+        self.dispatch.register(*takers)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.client_id}, {self.thread})"
+
+
+def trace_of(config: ConnectionKeys, kind: str, group: str | None, clock: Clock) -> Trace:
+    """Make the trace of a client, which its log reads."""
+    client_id = config.client_id or default_client_id(kind)
+    trace = Trace.of(client_id, group, clock)
+    trace.read_by(Log(), fine=wants_calls())
+    return trace
+
+
+def open_system(
+    config: ConsumerConfig | ProducerConfig,
+    trace: Trace,
+    clock: CallersClock,
+    largest_frame_bytes: int = LARGEST_FRAME_BYTES,
+) -> System:
+    """Open the sockets of this system for a client."""
+    network = SelectorNetwork(
+        receive_buffer_bytes=config.receive_buffer_bytes,
+        send_buffer_bytes=config.send_buffer_bytes,
+        largest_frame_bytes=largest_frame_bytes,
+        tls=tls_of(tls_contexts(config, clock, trace)),
+        keepalive=keepalive_of(config),
+    )
+    try:
+        return System(
+            clock=clock,
+            network=network,
+            resolver=Resolver(network.wake, family=config.broker_address_family),
+            random=Random(),  # noqa: S311 - jitter is no secret
+            authenticator=authenticator_of(config, network.wake),
+        )
+    except BaseException:
+        network.shutdown()
+        raise
+
+
+def keepalive_of(config: ConnectionKeys) -> int | None:
+    """Seconds without traffic until the system probes a connection; None for no probes."""
+    return config.socket_keepalive_idle_ms // 1000 if config.socket_keepalive_enable else None
+
+
+def limits_of(config: ConnectionKeys, random: Random) -> Limits:
+    """The limits of a connection, in seconds."""
+    idle = config.connections_max_idle_ms
+    return Limits(
+        request=config.request_timeout_ms / 1000,
+        setup=Backoff.of_milliseconds(
+            config.socket_connection_setup_timeout_ms,
+            config.socket_connection_setup_timeout_max_ms,
+            random,
+        ),
+        reconnect=Backoff.of_milliseconds(
+            config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, random
+        ),
+        idle=math.inf if idle < 0 else idle / 1000,
+        in_flight=IN_FLIGHT,
+    )
