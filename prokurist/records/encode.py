@@ -7,8 +7,7 @@ what the native twin does; the header and the compression around it stand here o
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from crc32c import crc32c
-
+from prokurist.records.checksum import crc32c
 from prokurist.records.columns import pack_headers, sized
 from prokurist.records.compression import Compression, compress
 from prokurist.records.headers import (

@@ -18,9 +18,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Final
 
-from crc32c import crc32c
-
 from prokurist.errors import CorruptRecordException, RecordTooLargeException
+from prokurist.records.checksum import crc32c
 from prokurist.records.columns import ROW_BYTES, Columns, most_rows, refuse_rows
 from prokurist.records.compression import Compression, decompress
 from prokurist.records.decode import check_count

@@ -32,6 +32,7 @@ from prokurist.types import TimestampType
 
 NATIVE: Final = (
     "prokurist.events._native_hand",
+    "prokurist.records._native_checksum",
     "prokurist.events.accumulator._native_accumulator",
     "prokurist.network_thread.io._native_tls",
     "prokurist.network_thread.io._native_watch",

@@ -1,0 +1,6 @@
+from typing_extensions import Buffer
+
+HAS_INSTRUCTION: bool
+
+def crc32c(data: Buffer, value: int = 0, /) -> int: ...
+def crc32c_by_tables(data: Buffer, value: int = 0, /) -> int: ...
