@@ -141,9 +141,10 @@ format: .venv/ready ## put the code into its form
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-lint: .venv/ready #: form and lint
+lint: .venv/ready #: form and lint, of the prose as well
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(PY) -m tests.prose
 
 types: .venv/ready #: mypy, strict, over package and tests
 	$(BIN)/mypy

@@ -264,4 +264,4 @@ class CallRunner(SingleThreadGuard):
         return self._clock.now()
 
     def __repr__(self) -> str:
-        return f"Caller({'closed' if self.closed else self.present or 'idle'})"
+        return f"CallRunner({'closed' if self.closed else self.present or 'idle'})"

@@ -206,7 +206,7 @@ class CommitQueue:
         return len(self._line)
 
     def __repr__(self) -> str:
-        return f"Commits({len(self._line)} pending)"
+        return f"CommitQueue({len(self._line)} pending)"
 
 
 def outcome(call: Call) -> KafkaException | None:

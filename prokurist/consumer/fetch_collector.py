@@ -277,7 +277,7 @@ class FetchCollector:
         return deque(heads)
 
     def __repr__(self) -> str:
-        return f"Collector({self._buffer})"
+        return f"FetchCollector({self._buffer})"
 
 
 def length(entry: Entry[PartitionReader]) -> int:

@@ -197,4 +197,4 @@ class PollActivity:
 
     def __repr__(self) -> str:
         where = "inside" if self._inside else f"left at {self._left_at}"
-        return f"Presence({where}{', asked for' * self._asked})"
+        return f"PollActivity({where}{', asked for' * self._asked})"

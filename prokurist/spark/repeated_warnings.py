@@ -63,4 +63,4 @@ class RepeatedWarnings:
         self._lasting = {key: each for key, each in self._lasting.items() if key[0] != about}
 
     def __repr__(self) -> str:
-        return f"Troubles({len(self._lasting)})"
+        return f"RepeatedWarnings({len(self._lasting)})"

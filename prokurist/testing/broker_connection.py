@@ -47,7 +47,7 @@ class ClientConnection:
     def __repr__(self) -> str:
         life = "ending" if self.ending else "open" if self.open else "closed"
         waiting = f"{len(self._incoming)} bytes in, {len(self._outgoing)} out"
-        return f"Connection({life}, {waiting}, {self.session!r})"
+        return f"ClientConnection({life}, {waiting}, {self.session!r})"
 
     def fileno(self) -> int:
         """What a selector waits on."""

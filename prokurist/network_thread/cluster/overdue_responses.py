@@ -78,4 +78,4 @@ class OverdueResponse:
         self._forget()
 
     def __repr__(self) -> str:
-        return f"OverdueAnswer({self._node})"
+        return f"OverdueResponse({self._node})"

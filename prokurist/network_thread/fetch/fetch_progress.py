@@ -87,4 +87,4 @@ class FetchProgress:
             call.wait_begins("retry backoff", self._timer.now)
 
     def __repr__(self) -> str:
-        return f"Attending({self._call})"
+        return f"FetchProgress({self._call})"

@@ -70,7 +70,7 @@ class FetchSource:
 
     def __repr__(self) -> str:
         doing = "resting" if self.operation is None else "fetching"
-        return f"Source({self.node}, {doing}, {self.session})"
+        return f"FetchSource({self.node}, {doing}, {self.session})"
 
 
 class Replicas:
@@ -228,7 +228,7 @@ class PartitionBackoff:
         return len(self._met)
 
     def __repr__(self) -> str:
-        return f"Troubles({len(self._met)} partitions)"
+        return f"PartitionBackoff({len(self._met)} partitions)"
 
 
 def leadership(cluster: Cluster, tp: TopicPartition) -> Leadership:

@@ -67,6 +67,6 @@ class SocketConnection:
             state = f"broken by {self.failure!r}" if self.failure else state
         rest = 0 if self.rest is None else len(self.rest)
         return (
-            f"<Connection {self.number} to {self.address} {state}, sent {self.sent}, "
+            f"<SocketConnection {self.number} to {self.address} {state}, sent {self.sent}, "
             f"unwritten {rest}>"
         )

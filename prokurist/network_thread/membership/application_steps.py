@@ -102,7 +102,7 @@ class ApplicationSteps:
                 self._background.call_off()
 
     def __repr__(self) -> str:
-        return f"Steps({len(self._awaited)} awaited)"
+        return f"ApplicationSteps({len(self._awaited)} awaited)"
 
 
 def commit_in(done: StepDone) -> AutoCommit | None:

@@ -142,7 +142,7 @@ class ClassicAssignors:
 
     def __repr__(self) -> str:
         kind = "cooperative" if self.cooperative else "eager"
-        return f"Strategies({', '.join(self._assignors)}; {kind})"
+        return f"ClassicAssignors({', '.join(self._assignors)}; {kind})"
 
 
 def assignor_in(given: Any) -> Assignor:

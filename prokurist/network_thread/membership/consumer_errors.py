@@ -95,4 +95,4 @@ class ConsumerErrors:
 
     def __repr__(self) -> str:
         waits = self._unreleased_since is not None
-        return f"Refusals({'an instance id is unreleased' if waits else 'none'})"
+        return f"ConsumerErrors({'an instance id is unreleased' if waits else 'none'})"

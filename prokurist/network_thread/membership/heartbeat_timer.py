@@ -41,4 +41,6 @@ class HeartbeatTimer:
         self._pressed = False
 
     def __repr__(self) -> str:
-        return f"Alarm({'pressed' if self._pressed else 'set' if self._ring else 'off'})"
+        return (
+            f"HeartbeatTimer({'pressed' if self._pressed else 'set' if self._ring else 'off'})"
+        )

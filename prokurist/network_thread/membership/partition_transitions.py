@@ -184,4 +184,4 @@ class PartitionTransitions:
             self._timer.cancel(due)
 
     def __repr__(self) -> str:
-        return f"Handover({self._subscription})"
+        return f"PartitionTransitions({self._subscription})"

@@ -57,4 +57,4 @@ class BackgroundCommits:
             each.update(later)
 
     def __repr__(self) -> str:
-        return f"AutoCommits({len(self._overtaken)} under way)"
+        return f"BackgroundCommits({len(self._overtaken)} under way)"

@@ -114,4 +114,4 @@ class CommittedLookups:
         return len(self._joinable)
 
     def __repr__(self) -> str:
-        return f"SharedLookups({len(self._joinable)} can be joined)"
+        return f"CommittedLookups({len(self._joinable)} can be joined)"

@@ -276,7 +276,7 @@ class LeaderQueries:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 
     def __repr__(self) -> str:
-        return f"Leaders({self._metadata.cluster})"
+        return f"LeaderQueries({self._metadata.cluster})"
 
 
 def by_leader(

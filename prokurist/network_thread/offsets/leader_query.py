@@ -132,7 +132,7 @@ class RunningQuery(Generic[RowT]):
         return {tp: row for tp, row in found.items() if self.taker.believes(tp)}
 
     def __repr__(self) -> str:
-        return f"Query({self.leader_query.api}, {len(self.found)} found)"
+        return f"RunningQuery({self.leader_query.api}, {len(self.found)} found)"
 
 
 def judged(

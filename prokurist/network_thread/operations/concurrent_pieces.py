@@ -45,4 +45,4 @@ class ConcurrentPieces:
         return len(self._running)
 
     def __repr__(self) -> str:
-        return f"Pieces({len(self._running)} running)"
+        return f"ConcurrentPieces({len(self._running)} running)"

@@ -164,7 +164,7 @@ class CommitThread:
         return thread is not None and thread.is_alive()
 
     def __repr__(self) -> str:
-        return f"Committer({self.queue}, {'at work' if self.is_alive else 'idle'})"
+        return f"CommitThread({self.queue}, {'at work' if self.is_alive else 'idle'})"
 
 
 def late(batch: QueryBatch, run: Run, given: float, took: float) -> TimeoutException:

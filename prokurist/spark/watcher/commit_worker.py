@@ -337,7 +337,7 @@ class CommitWorker:
             self._warnings.over(label, SAMPLES, now)
 
     def __repr__(self) -> str:
-        return f"Committing({len(self._kept)} runs)"
+        return f"CommitWorker({len(self._kept)} runs)"
 
 
 BATCHES: Final = "its batches are read"

@@ -146,4 +146,4 @@ class PendingCommit:
 
     def __repr__(self) -> str:
         state = "open" if self.is_open else "even"
-        return f"Commitment({len(self._ends)} partitions, {state})"
+        return f"PendingCommit({len(self._ends)} partitions, {state})"

@@ -109,4 +109,4 @@ class QueryProgress:
         )
 
     def __repr__(self) -> str:
-        return f"Watched({self.query.label} by {self.group}, {self.commitment})"
+        return f"QueryProgress({self.query.label} by {self.group}, {self.commitment})"

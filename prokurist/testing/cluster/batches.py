@@ -104,7 +104,7 @@ class RecordBatch:
 
     def __repr__(self) -> str:
         span = f"{self.base_offset} to {self.last_offset}"
-        return f"Batch({span}, epoch {self.leader_epoch}, {len(self.data)} bytes)"
+        return f"RecordBatch({span}, epoch {self.leader_epoch}, {len(self.data)} bytes)"
 
     def appended_at(self, base_offset: int, leader_epoch: int) -> "RecordBatch":
         """The batch as a log keeps it; both numbers stand outside the checksum."""

@@ -36,4 +36,4 @@ def test_queries_and_kinds_are_told_apart(caplog: pytest.LogCaptureFixture) -> N
         troubles.given_up("b", "it works", 1.0)
     assert len(caplog.records) == 4
     assert caplog.records[-1].message == "b has ended: given up after 1 s: it works"
-    assert repr(troubles) == "Troubles(0)"
+    assert repr(troubles) == "RepeatedWarnings(0)"

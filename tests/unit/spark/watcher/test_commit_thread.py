@@ -91,7 +91,7 @@ def test_there_is_a_thread_for_as_long_as_there_are_queries(
         # It is on its way out, and not yet out of the list of threads.
         thread.join(20)
     assert client.has == {A0: 5}
-    assert repr(committer) == "Committer(EventQueue(0 runs, 0 queued), idle)"
+    assert repr(committer) == "CommitThread(EventQueue(0 runs, 0 queued), idle)"
 
 
 def test_events_wait_for_nothing(committer: CommitThread, client: Held) -> None:

@@ -390,7 +390,7 @@ def test_what_is_left_at_the_end_is_closed() -> None:
     bench.committing.close()
     assert bench.client.closed
     assert bench.queries.read(10) == []
-    assert repr(bench.committing) == "Committing(0 runs)"
+    assert repr(bench.committing) == "CommitWorker(0 runs)"
 
 
 def test_who_waits_does_not_wait_for_a_pause() -> None:
