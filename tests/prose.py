@@ -1,7 +1,7 @@
 """Lint of the package's prose: docstrings that state, reprs that name their class.
 
-`python -m tests.prose` prints what breaks a rule, and exits with 1 if anything does; `make lint`
-runs it. The bounds fall as texts are mended, and never rise.
+`python -m tests.prose`, which `make lint` runs, prints what breaks a rule, and exits with 1 if
+anything does. The bounds fall as texts are mended, and never rise.
 """
 
 import ast

@@ -434,7 +434,7 @@ def test_the_repr_shows_state_and_counts(driver: "Driver", peer: "Peer") -> None
     assert shown.startswith("<SelectorNetwork up: 2 connections (1 connecting, 0 with an")
     assert ", 1 unsaid, turns " in shown
     assert repr(driver.network._connections[1]) == (
-        f"<Connection 1 to {peer.address} connected, sent 0, unwritten 0>"
+        f"<SocketConnection 1 to {peer.address} connected, sent 0, unwritten 0>"
     )
     driver.network.shutdown()
     assert repr(driver.network).startswith("<SelectorNetwork down: 0 connections")
