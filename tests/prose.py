@@ -97,10 +97,9 @@ def main() -> int:
     problems = [f"{each.path}:{each.line}: repr of {each.text}" for each in foreign_reprs()]
     asked = questions()
     if len(asked) > MOST_QUESTIONS:
-        problems += [f"{each.path}:{each.line}: {each.text.splitlines()[0]}" for each in asked]
         problems.append(
             f"{len(asked)} docstrings begin like a question, where {MOST_QUESTIONS} did: state "
-            f"what the thing does, or is"
+            f"what the thing does, or is (--list prints them)"
         )
     for name, pattern, most in (
         ("what/which/whose/whether", RELATIVE, MOST_RELATIVE),
@@ -109,6 +108,8 @@ def main() -> int:
         found = share(pattern)
         if found > most:
             problems.append(f"{name}: {found:.1f} of 1000 words, where there were {most}")
+    if "--list" in sys.argv:
+        problems += [f"{each.path}:{each.line}: {each.text.splitlines()[0]}" for each in asked]
     for problem in problems:
         sys.stderr.write(problem + "\n")
     return 1 if problems else 0

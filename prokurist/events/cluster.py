@@ -143,6 +143,11 @@ class Cluster:
             version=self.version + 1,
         )
 
+    def id_of(self, topic: str) -> UUID | None:
+        """The id of a topic; None where it is not known."""
+        view = self.topics.get(topic)
+        return None if view is None else view.id
+
     def ids_of(self, topics: Iterable[str]) -> dict[str, UUID]:
         """The ids of some topics, as far as they are known."""
         return {

@@ -53,7 +53,8 @@ BATCH_SPLIT: Final = _produce(
     "batch_split",
     Level.INFO,
     "split a batch of {bytes} bytes for {partition}: the broker takes none as large",
-    "max.message.bytes of the topic is lower than max.request.size. Later batches stay below.",
+    "max.message.bytes of the topic is lower than max.request.size. Later batches stay below, "
+    "and larger ones are tried now and then.",
     story="partition",
 )
 CALLBACK_RAISED: Final = _produce(

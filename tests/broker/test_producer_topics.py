@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
-from prokurist import Delivery, KafkaProducer
+from prokurist import Delivery, KafkaProducer, TopicPartition, errors
 from prokurist.network_thread.wire.metadata import Metadata
 from prokurist.testing.kafka import RealKafka
+from tests.topic_configs import set_config
 
 pytestmark = pytest.mark.kafka
 
 NODES: Final = {0, 1, 2}
 BATCH: Final = 1000
+RECORDS: Final = 2000
 
 Eventually = Callable[[Callable[[], Any]], Any]
 Asked = list[frozenset[str]]
@@ -163,3 +166,92 @@ def test_a_slow_broker(
         assert shares[0] < 0.7 * min(shares[1], shares[2]), shares
     else:
         assert max(shares.values()) < 1.1 * min(shares.values()), shares
+
+
+def records_a_batch(producer: KafkaProducer, topic: str) -> float:
+    """How many records a batch has, of some that are sent at once."""
+    counted = "prokurist_producer_batches_total"
+    before = producer.metrics()[counted]
+    sent = [producer.send(topic, b"x" * 100, partition=0) for _ in range(RECORDS)]
+    producer.flush(60.0)
+    assert all(each.exception(0) is None for each in sent)
+    return RECORDS / (producer.metrics()[counted] - before)
+
+
+def test_a_limit_that_was_lowered_for_a_while(
+    prokurist_kafka: RealKafka, eventually: Eventually
+) -> None:
+    """B430: batches are as large as before soon after it was put back."""
+    kafka, topic = prokurist_kafka, prokurist_kafka.unique_topic()
+    client = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap, linger_ms=50) as producer:
+        producer.send(topic, b"v").result(60.0)
+        assert records_a_batch(producer, topic) > 100
+        set_config(client, topic, "max.message.bytes", 400, 60)
+        eventually(lambda: records_a_batch(producer, topic) < 5)
+        set_config(client, topic, "max.message.bytes", 1_048_588, 60)
+        eventually(lambda: records_a_batch(producer, topic) > 100)
+
+
+def test_a_batch_that_its_broker_may_have_is_not_split(
+    prokurist_kafka: RealKafka,
+) -> None:
+    """B432: its answer is lost, and the limit is lowered before it is sent again."""
+    kafka, topic = prokurist_kafka, prokurist_kafka.unique_topic()
+    client = AdminClient({"bootstrap.servers": kafka.direct_bootstrap, "log_level": 0})
+    with KafkaProducer(
+        bootstrap_servers=kafka.bootstrap, linger_ms=100, request_timeout_ms=2000
+    ) as producer:
+        producer.send(topic, b"first").result(60.0)
+        fault = kafka.proxy().swallow("to_client")
+        values = [b"%02d" % number * 50 for number in range(20)]
+        sent = [producer.send(topic, value) for value in values]
+        time.sleep(1.0)
+        set_config(client, topic, "max.message.bytes", 1500, 60)
+        fault.heal()
+        for each in sent:
+            error = each.exception(60.0)
+            assert isinstance(error, errors.RecordTooLargeException)
+            assert error.may_have_happened
+        assert producer.send(topic, b"last").result(60.0).offset == 21
+
+
+def made_again(kafka: RealKafka, producer: KafkaProducer, topic: str) -> None:
+    """Delete a topic and make it again, and have the producer know all of its leaders."""
+    built = producer._side
+    assert built is not None
+    former = built.metadata.cluster.id_of(topic)
+    kafka.delete_topic(topic)
+    kafka.create_topic(topic, partitions=6)
+    places = [TopicPartition(topic, number) for number in range(6)]
+    while built.metadata.cluster.id_of(topic) in (None, former) or not all(
+        built.metadata.cluster.leader(each) for each in places
+    ):
+        time.sleep(0.001)
+
+
+@pytest.mark.usefixtures("startable")
+def test_records_for_a_topic_that_was_created_again_are_in_order() -> None:
+    """B431: though some of its leaders do not know yet that they are, and refuse the first."""
+    with RealKafka(nodes=3, auto_create_topics_enable=False) as kafka:
+        check_order(kafka, kafka.unique_topic(partitions=6))
+
+
+def check_order(kafka: RealKafka, topic: str) -> None:
+    """Make a topic again several times, and send five records to each partition at once."""
+    with KafkaProducer(
+        bootstrap_servers=kafka.bootstrap, linger_ms=0, metadata_max_age_ms=30
+    ) as producer:
+        for _ in range(5):
+            for number in range(6):
+                producer.send(topic, b"before", partition=number)
+            producer.flush(60.0)
+            made_again(kafka, producer, topic)
+            sent: list[list[Delivery]] = [[] for _ in range(6)]
+            for _ in range(5):
+                for number in range(6):
+                    sent[number].append(producer.send(topic, b"v", partition=number))
+                time.sleep(0.002)
+            for deliveries in sent:
+                offsets = [each.result(60.0).offset for each in deliveries]
+                assert offsets == sorted(offsets)

@@ -1,5 +1,6 @@
 """What tests of a producer have in common: what is in the logs, and what was asked."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import pytest
@@ -23,8 +24,13 @@ def batches_of(world: World, tp: TopicPartition = TP) -> list[RecordBatch]:
 
 def log_of(world: World, tp: TopicPartition = TP) -> list[ConsumerRecord]:
     """The records in a partition's log, in order."""
+    return records_of(batches_of(world, tp), tp)
+
+
+def records_of(batches: Iterable[RecordBatch], tp: TopicPartition) -> list[ConsumerRecord]:
+    """The records of batches, in order."""
     found: list[ConsumerRecord] = []
-    for batch in batches_of(world, tp):
+    for batch in batches:
         header = header_at(batch.data, 0)
         assert header is not None
         body = batch.data[BATCH_HEADER:]

@@ -15,7 +15,7 @@ from tests.simulation.producing import (
     sequences,
     values_of,
 )
-from tests.simulation.world import World
+from tests.simulation.world import Sender, World
 
 
 def test_a_batch_that_expires_unsent() -> None:
@@ -161,6 +161,75 @@ def test_a_topic_that_was_created_again_lacks_nothing(
             assert producer.send("orders", b"", partition=0).result(20.0).offset == number
     events = {vars(each)["event"] for each in caplog.records}
     assert "producer_epoch_bumped" not in events
+
+
+def made_again_and_known(world: World, sender: Sender) -> None:
+    """Have the topic created again, and the producer know its new id."""
+    world.control.recreate_topic("orders")
+    metadata = sender.side.metadata
+    former = metadata.cluster.id_of("orders")
+    world.clock.sleep(0.15)
+    assert metadata.cluster.id_of("orders") not in (None, former)
+
+
+@pytest.mark.parametrize("code", [3, 6])
+def test_a_leader_of_a_topic_that_was_created_again_refuses_the_first(
+    code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B431: it has none of the numbers: the second waits until it has taken the first."""
+    world = World()
+    producer, sender = made(world, batch_size=1, metadata_max_age_ms=100)
+    with producer, caplog.at_level(logging.WARNING):
+        made_again_and_known(world, sender)
+        with world.control.delay("Produce", 0.05):
+            world.control.fail("Produce", code, topic="orders", times=1)
+            deliveries = []
+            for number in range(5):
+                deliveries.append(producer.send("orders", b"%d" % number, partition=0))
+                world.clock.sleep(0.002)
+            producer.flush(10.0)
+        assert [each.result(0).offset for each in deliveries] == list(range(5))
+        world.control.forget_requests()
+        with world.control.delay("Produce", 0.05):
+            for number in range(5):
+                producer.send("orders", b"%d" % number, partition=0)
+                world.clock.sleep(0.002)
+            assert len(produced(world)) == 5, "they do not wait any more"
+            producer.flush(10.0)
+    assert values_of(world) == [b"%d" % number for number in range(5)] * 2
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("is_appended", [False, True])
+def test_a_topic_is_created_again_while_a_batch_is_on_the_wire(
+    caplog: pytest.LogCaptureFixture,
+    *,
+    is_appended: bool,
+) -> None:
+    """B431: nothing is sent to the new one before the answer of the former has come.
+
+    Nor does an answer that comes late, for a batch that the former topic has taken, count as
+    one of the new topic's leader.
+    """
+    world = World()
+    producer, sender = made(world, batch_size=1, metadata_max_age_ms=100)
+    with producer, caplog.at_level(logging.WARNING):
+        slow = world.control.answer_late if is_appended else world.control.delay
+        slow("Produce", 0.3, times=1)
+        sent = [producer.send("orders", b"0", partition=0)]
+        world.clock.sleep(0.05)
+        made_again_and_known(world, sender)
+        world.control.fail("Produce", 6, topic="orders", times=1)
+        world.control.delay("Produce", 0.05)
+        sent.append(producer.send("orders", b"1", partition=0))
+        world.clock.sleep(0.1)
+        for number in range(2, 5):
+            sent.append(producer.send("orders", b"%d" % number, partition=0))
+            world.clock.sleep(0.002)
+        producer.flush(10.0)
+        assert all(each.exception(0) is None for each in sent)
+    assert values_of(world) == [b"%d" % number for number in range(is_appended, 5)]
+    assert not caplog.records
 
 
 def test_a_new_epoch_after_each_refused_batch_is_no_warning(

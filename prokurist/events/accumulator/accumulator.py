@@ -19,6 +19,7 @@ from typing import Final
 
 from prokurist.errors import IllegalStateException, KafkaException, Wait
 from prokurist.events.accumulator.batch import Batch
+from prokurist.events.accumulator.batch_limits import BatchLimits
 from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
@@ -68,9 +69,8 @@ class RecordAccumulator:
         memory: The bound of `buffer.memory`.
         incomplete: Batches that have not ended, in the order of their beginning; without
             those that others were split into.
-        most: Bytes that a batch of several records may have.
-        largest: Bytes that one of a single record may have.
-        limits: The same for topics whose brokers have refused less.
+        largest: Bytes that a batch of a single record may have.
+        limits: Bytes that one of several records may have, by topic.
         flushing: The calls that flush at present.
         refuse: Raises why nothing is sent any more, once that is so.
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
@@ -98,16 +98,17 @@ class RecordAccumulator:
         self.appender: Appender = appender
         self.memory: BufferMemory = memory
         self.incomplete: OrderedDict[Batch, None] = OrderedDict()
-        self.most: int = most
         self.largest: int = largest
-        self.limits: dict[str, int] = {}
+        self.limits: BatchLimits = BatchLimits(most)
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
         self.obstacle: Callable[[float], KafkaException | None] = obstacle
         self.silent: Callable[[float, float], Sequence[Wait]] = silent
         self.last_errors: dict[Batch, KafkaException] = {}
-        self.directory: TopicDirectory = TopicDirectory(appender.topics, on_leaders)
+        self.directory: TopicDirectory = TopicDirectory(
+            appender.topics, self.limits, on_leaders
+        )
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
         self._batch_size = batch_size
@@ -128,11 +129,7 @@ class RecordAccumulator:
 
     def room_for(self, topic: str, need: int) -> int:
         """The room that a new batch begins with, so that a record of this size has place."""
-        return max(min(self._batch_size, self.limit_of(topic)), need)
-
-    def limit_of(self, topic: str) -> int:
-        """Bytes that a batch of a topic may have."""
-        return self.limits.get(topic, self.most)
+        return max(min(self._batch_size, self.limits.of(topic)), need)
 
     def grow(self, queue: PartitionQueue, need: int) -> bool:
         """Give the open batch of a partition more room, if it has none for so many bytes.
@@ -145,7 +142,7 @@ class RecordAccumulator:
             return False
         if batch.size + need <= batch.room:
             return True
-        limit = self.limit_of(queue.tp.topic)
+        limit = self.limits.of(queue.tp.topic)
         before = batch.room
         room = min(max(2 * before, batch.size + need), limit)
         claim = Claim(room - before)
@@ -410,10 +407,6 @@ class RecordAccumulator:
             self._parts.pop(batch, None)
         batch.release()
         self.memory.exchange(held, sum(part.held for part in parts))
-
-    def lower_limit(self, topic: str, size: int) -> None:
-        """Begin no batch of a topic any more that may be larger."""
-        self.limits[topic] = min(self.limit_of(topic), size)
 
     def free(self, batch: Batch) -> None:
         """Give the memory of a batch back: it has ended, and no frame shows it."""

@@ -2,12 +2,15 @@
 
 Thread: the network thread alone changes it; application threads read what it has put in place.
 
-Invariant: a partition's queue is the same object for as long as a batch may be in it, also
-where the topic was created again with fewer partitions.
+Invariants: a partition's queue is the same object for as long as a batch may be in it, also
+where the topic was created again with fewer partitions. A topic has as many queues as rows in
+the answer, whatever numbers these have: Kafka's partitions are 0 to n − 1. One that is missing
+among them has a queue and no leader; a number beyond them is no partition.
 """
 
 from collections.abc import Callable, Iterable
 
+from prokurist.events.accumulator.batch_limits import BatchLimits
 from prokurist.events.accumulator.implementation import TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.cluster import Cluster, TopicView
@@ -19,6 +22,7 @@ class TopicDirectory:
 
     Args:
         topics: Those that records can be appended to, by name.
+        limits: How large their batches may be; they end with a topic.
         on_leaders: Called with a topic of which partitions have other leaders than before.
 
     Attributes:
@@ -27,9 +31,13 @@ class TopicDirectory:
     """
 
     def __init__(
-        self, topics: dict[str, TopicQueues], on_leaders: Callable[[TopicQueues], None]
+        self,
+        topics: dict[str, TopicQueues],
+        limits: BatchLimits,
+        on_leaders: Callable[[TopicQueues], None],
     ) -> None:
         self._topics = topics
+        self._limits = limits
         self._views: dict[str, TopicView] = {}
         self.gone: dict[TopicPartition, PartitionQueue] = {}
         self.leaderless: set[str] = set()
@@ -44,12 +52,14 @@ class TopicDirectory:
                 continue
             topic = self._topics.get(name)
             queues: list[PartitionQueue] = [] if topic is None else list(topic.queues)
-            count = max(view.partitions) + 1
+            count = len(view.partitions)
             queues += [self._queue(name, number) for number in range(len(queues), count)]
             if view.id is None or known is None or known.id != view.id:
                 # Created again with fewer: what waits for the others keeps its deadline.
                 self.gone |= {queue.tp: queue for queue in queues[count:]}
                 del queues[count:]
+            if known is not None and known.id != view.id:
+                self._limits.forget(name)
             self._views[name] = view
             before = [queue.leader for queue in queues]
             for queue in queues:
@@ -81,6 +91,7 @@ class TopicDirectory:
         for name in names:
             self._topics.pop(name, None)
             self._views.pop(name, None)
+            self._limits.forget(name)
             self.leaderless.discard(name)
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ class RequestLedger:
         for batch in self._batches:
             attempt = Try(request, node, effect, now)
             if len(batch.attempts) >= MOST_KEPT:
-                del batch.attempts[MOST_KEPT // 2]
+                del batch.attempts[spare(batch.attempts)]
             batch.attempts.append(attempt)
             self._tries.append((batch, attempt))
         return Try(request, node, effect, now)
@@ -73,6 +73,16 @@ class RequestLedger:
     def was_written(self) -> bool:
         """Whether the request was written."""
         return bool(self._tries)
+
+
+def spare(attempts: Sequence[Try]) -> int:
+    """The index of the attempt that a ledger can best do without.
+
+    The first ones and the last ones are shown, and one with an effect is never the only one
+    that is left out: `may_have_happened` stays true.
+    """
+    middle = range(len(attempts) // 2, len(attempts))
+    return next((each for each in middle if not attempts[each].effect), middle[0])
 
 
 def may_have_happened(batch: Batch) -> bool:

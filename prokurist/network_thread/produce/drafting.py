@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
+from prokurist.events.cluster import Cluster
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.produce.destinations import Destination
 from prokurist.network_thread.produce.endings import Endings
@@ -47,14 +48,24 @@ class Drafting:
         self._largest = largest
         self._stir = stir
 
-    def draft(self, destination: Destination) -> dict[PartitionSending, Batch]:
-        """Take a batch of each partition, in turns, for as much as a request may hold."""
+    def draft(
+        self, destination: Destination, cluster: Cluster
+    ) -> dict[PartitionSending, Batch]:
+        """Take a batch of each partition, in turns, for as much as a request may hold.
+
+        Args:
+            destination: The broker.
+            cluster: Knows the ids of topics.
+        """
         taken: dict[PartitionSending, Batch] = {}
         size = 0
         for _ in range(len(destination.partitions)):
             partition = destination.next()
-            batch = None if partition is None else self._peek(partition)
-            if partition is None or batch is None:
+            if partition is None:
+                continue
+            partition.address(cluster.id_of(partition.queue.tp.topic))
+            batch = self._peek(partition)
+            if batch is None:
                 continue
             if taken and size + batch.size > self._largest:
                 # It begins the next request.

@@ -17,6 +17,7 @@ from prokurist.errors import (
     IllegalStateException,
     KafkaException,
     LeaderNotAvailableException,
+    RecordTooLargeException,
     ThrottlingQuotaExceededException,
     Wait,
 )
@@ -211,6 +212,13 @@ class ProduceManager:
                 f"{leader} throttles this client, which is over a quota (producer_byte_rate or "
                 f"request_percentage)"
             )
+        limits = self._accumulator.limits
+        if limits.is_lowered(batch.topic):
+            return RecordTooLargeException(
+                f"the broker refuses batches for {batch.topic} of more than about "
+                f"{limits.of(batch.topic)} bytes, so that each takes few records: raise "
+                f"max.message.bytes of the topic"
+            )
         return None
 
     def _silent(self, batch: Batch) -> Sequence[Wait]:
@@ -284,7 +292,7 @@ class ProduceManager:
             if not self._client.takes(node, Lane.PRODUCE):
                 self._connect(destination)
                 return
-            batches = self._drafting.draft(destination)
+            batches = self._drafting.draft(destination, self._metadata.cluster)
             if not batches:
                 return
             destination.stuck_since = NOT_WAITING
@@ -308,8 +316,6 @@ class ProduceManager:
         cluster, terms = self._metadata.cluster, self._terms
         topics = {batch.topic for batch in taken.values()}
         ids = cluster.ids_of(topics)
-        for partition in taken:
-            partition.addressed_to(ids.get(partition.queue.tp.topic))
         request = Produce(
             terms.acks,
             terms.timeout,

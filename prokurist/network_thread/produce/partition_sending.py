@@ -16,6 +16,9 @@ reported.
 - Once a numbered batch has failed the numbers are *unresolved*: no further batch is numbered
   until nothing of the partition is on the wire. If a later batch was acknowledged, all is
   well. Else a new epoch begins, from 0.
+- Another topic of the same name has a log that lacks nothing, and a leader that has none of the
+  numbers. A batch for it waits until nothing is on the wire for the former one, and what is
+  acknowledged of that late says nothing of the new one.
 - A batch that its leader refuses as out of order, and before which nothing is outstanding, is
   numbered again under a new epoch, when all others that are numbered were refused, too.
 """
@@ -46,8 +49,9 @@ class PartitionSending:
 
     Attributes:
         queue: The partition's batches that were never sent.
-        in_flight: Batches on the wire, in the order in which they were sent. One that has
-            expired stays until its answer has come or its connection is gone.
+        in_flight: Batches on the wire, in the order in which they were sent, each with the id
+            of the topic that it was sent to, where that is known. One that has expired stays
+            until its answer has come or its connection is gone.
         retries: Batches that are to be sent again, in the order in which they were first sent.
         pause: The Timer's entry for the end of a backoff; None where there is none.
         is_listed: Whether it stands in the list of its leader.
@@ -60,7 +64,7 @@ class PartitionSending:
 
     def __init__(self, queue: PartitionQueue) -> None:
         self.queue: PartitionQueue = queue
-        self.in_flight: list[Batch] = []
+        self.in_flight: dict[Batch, UUID | None] = {}
         self.retries: deque[Batch] = deque()
         self.pause: Due | None = None
         self.is_listed: bool = False
@@ -107,15 +111,16 @@ class PartitionSending:
             return False
         return self._acknowledged[0] == self.producer
 
-    def addressed_to(self, topic: UUID | None) -> None:
-        """The next batch is for the topic of an id, if that is known.
-
-        The log of another topic than before lacks nothing: the topic was created again.
-        """
-        if topic is not None and topic != self._topic:
-            if self._topic is not None:
-                self.acknowledged_offset = -1
-            self._topic = topic
+    def address(self, topic: UUID | None) -> None:
+        """Choose the next batch for the topic of an id, if that is known."""
+        if topic is None or topic == self._topic:
+            return
+        if self._topic is not None:
+            # Created again.
+            self.acknowledged_offset = -1
+            self._acknowledged = None
+            self.lost = False
+        self._topic = topic
 
     def sent(self, batch: Batch) -> None:
         """A batch is on the wire."""
@@ -124,17 +129,16 @@ class PartitionSending:
         if batch not in self._orders:
             self._order += 1
             self._orders[batch] = (self._order,)
-        self.in_flight.append(batch)
+        self.in_flight[batch] = self._topic
 
     def failed_attempt(self, batch: Batch) -> None:
         """An attempt came to nothing: the batch is to be sent again, in its place."""
-        self.in_flight.remove(batch)
+        del self.in_flight[batch]
         insort(self.retries, batch, key=lambda each: self._orders[each])
 
     def left(self, batch: Batch) -> None:
         """A batch has been acknowledged or given up, and is not on the wire."""
-        if batch in self.in_flight:
-            self.in_flight.remove(batch)
+        self.in_flight.pop(batch, None)
         if batch in self.retries:
             self.retries.remove(batch)
         self._orders.pop(batch, None)
@@ -202,6 +206,8 @@ class PartitionSending:
             under a new epoch is refused for no gap, and stands at an offset that was taken.
         """
         lacks = False
+        if self.in_flight[batch] != self._topic:
+            return lacks
         if base_offset is not None:
             lacks = self._is_unsure and 0 <= base_offset <= self.acknowledged_offset
             self._is_unsure = False

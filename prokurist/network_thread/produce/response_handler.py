@@ -26,7 +26,7 @@ from prokurist.network_thread.broker_errors import (
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.error_actions import PRODUCE, Action
 from prokurist.network_thread.operations.timer import Timer
-from prokurist.network_thread.produce.attempts import RequestLedger
+from prokurist.network_thread.produce.attempts import RequestLedger, may_have_happened
 from prokurist.network_thread.produce.destinations import Destination
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.partition_sending import PartitionSending
@@ -35,8 +35,6 @@ from prokurist.network_thread.produce.splitting import split
 from prokurist.network_thread.wire.produce import ProduceAnswer, ProducedPartition
 from prokurist.types import TopicPartition
 
-SHARE_AFTER_SPLIT = 0.75
-"""How large later batches of a topic may be, of one that was too large."""
 AFTER_APPEND = frozenset({7, 20})
 """REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has the batch."""
 
@@ -168,6 +166,7 @@ class ProduceResponseHandler:
         self, partition: PartitionSending, batch: Batch, row: ProducedPartition | None
     ) -> None:
         offset = None if row is None else row.base_offset
+        self._accumulator.limits.accept(batch.topic, batch.size, self._timer.now)
         if partition.acknowledge(batch, offset, self._timer.now):
             self._endings.tell_lost(partition)
         time = None if row is None else row.append_time
@@ -209,13 +208,21 @@ class ProduceResponseHandler:
         self._endings.fail(batch, partition, error)
 
     def _split(self, partition: PartitionSending, batch: Batch, error: KafkaException) -> None:
-        """Go on with a batch in parts."""
+        """Go on with a batch in parts, unless an earlier attempt may have appended it.
+
+        A broker looks at the size before it looks for a duplicate. The parts of a batch that it
+        has are none to it: it would append them.
+        """
+        if batch.count > 1:
+            self._accumulator.limits.refuse(batch.topic, batch.size, self._timer.now)
+        if batch.numbers is not None and may_have_happened(batch):
+            self._fail(partition, batch, unknown_and_too_large(batch))
+            return
         if batch.count == 1:
             self._fail(partition, batch, error)
             return
         self._endings.counters.split += 1
         self._trace.emit(BATCH_SPLIT, bytes=batch.size, partition=batch.name)
-        self._accumulator.lower_limit(batch.topic, int(batch.size * SHARE_AFTER_SPLIT))
         self._endings.last_errors.pop(batch, None)
         parts = split(batch)
         partition.split(batch, parts)
@@ -268,6 +275,16 @@ class ProduceResponseHandler:
             )
         partition.failed_attempt(batch)
         self._endings.fail(batch, partition, rest, named)
+
+
+def unknown_and_too_large(batch: Batch) -> KafkaException:
+    """The exception for a batch that is too large now, and that its broker may have."""
+    return RecordTooLargeException(
+        f"an earlier attempt to write a batch of {batch.size} bytes for {batch.name} has no "
+        f"known outcome, and the broker refuses to take it again, since max.message.bytes of "
+        f"the topic was lowered meanwhile: the records are in the log, or none of them is. "
+        f"Look there before you send them again"
+    )
 
 
 def error_of(row: ProducedPartition, batch: Batch) -> KafkaException:
