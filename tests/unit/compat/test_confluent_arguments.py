@@ -3,6 +3,8 @@
 Each call is made on both, without a broker, and has to end in the same way.
 """
 
+import copy
+import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -278,3 +280,47 @@ def test_other_arguments_of_produce(producers: list[Any], arguments: dict[str, A
     )
     assert found == expected != None  # noqa: E711 - that would be no refusal
     assert len(producers[1]) == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kind: str(kind(-185)).partition(",str=")[0],
+        lambda kind: str(kind(3, "reason")),
+        lambda kind: repr(kind(-150, "reason", fatal=True)),
+        lambda kind: f"{kind(3, 'reason')}|{kind(3, 'reason')!r}",
+        lambda kind: (kind(3, "reason").code(), kind(3).name(), kind(3, "").str()),
+        lambda kind: kind(9999).name(),
+        lambda kind: (kind(3) == 3, kind(3) == kind(3, "other"), kind(3) != 4, kind(3) == "x"),
+        lambda kind: (kind(3) < 4, kind(3) > kind(2), kind(3) <= 3, kind(3) >= 4),
+        lambda kind: (hash(kind(-185)), kind(-185) in {-185: 0}),
+        lambda kind: str(pickle.loads(pickle.dumps(kind(3, "reason", retriable=True)))),  # noqa: S301
+        lambda kind: pickle.loads(pickle.dumps(kind(3, "r", True))).fatal(),  # noqa: S301
+        lambda kind: str(copy.deepcopy(kind(3, "reason"))),
+        lambda kind: kind(),
+        lambda kind: kind("3"),
+        lambda kind: kind(code=3),
+        lambda kind: kind(3) < "x",
+    ],
+)
+def test_an_error_is_a_value(call: Callable[[Any], object]) -> None:
+    """B457: with its number, its text and an order, as there."""
+    expected = outcome(lambda: call(theirs.KafkaError))
+    assert outcome(lambda: call(face.KafkaError)) == expected
+
+
+@pytest.mark.parametrize("package", [theirs, face], ids=["theirs", "ours"])
+def test_both_classes_of_errors_stand_in_one_except(package: Any) -> None:
+    """B457: where an error of another class comes by, too."""
+    error = package.KafkaException(package.KafkaError(-185))
+    with pytest.raises(package.KafkaException) as caught:
+        try:
+            raise error
+        except package.KafkaError:
+            raise AssertionError("a KafkaException is no KafkaError") from None
+    assert str(caught.value) == str(error.args[0])
+    with pytest.raises(LookupError):
+        try:
+            raise LookupError
+        except (package.KafkaException, package.KafkaError):
+            raise AssertionError("a LookupError is neither") from None
