@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from prokurist.types import OffsetAndMetadata as OffsetAndMetadata
     from prokurist.types import OffsetAndTimestamp as OffsetAndTimestamp
     from prokurist.types import PartitionInfo as PartitionInfo
+    from prokurist.types import PartitionProgress as PartitionProgress
     from prokurist.types import SubscriptionPattern as SubscriptionPattern
     from prokurist.types import TimestampType as TimestampType
     from prokurist.types import TopicPartition as TopicPartition
@@ -87,6 +88,7 @@ __all__ = [
     "OffsetAndTimestamp",
     "OffsetTracker",
     "PartitionInfo",
+    "PartitionProgress",
     "ProducerConfig",
     "ProducerHealth",
     "ProducerRecord",
@@ -136,6 +138,7 @@ _HOMES = {
     "OffsetAndTimestamp": "prokurist.types",
     "OffsetTracker": "prokurist.consumer.offset_tracker",
     "PartitionInfo": "prokurist.types",
+    "PartitionProgress": "prokurist.types",
     "ProducerConfig": "prokurist.config",
     "ProducerHealth": "prokurist.producer.health",
     "ProducerRecord": "prokurist.producer.user_code",

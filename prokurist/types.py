@@ -20,6 +20,7 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "PartitionInfo",
+    "PartitionProgress",
     "SubscriptionPattern",
     "TimestampType",
     "TopicPartition",
@@ -113,6 +114,25 @@ class Node:
         host = f"[{self.host}]" if ":" in self.host else self.host
         name = f"broker {self.id}" if self.id >= 0 else "bootstrap broker"
         return f"{name} ({host}:{self.port})"
+
+
+class PartitionProgress(NamedTuple):
+    """How far a consumer has come with one of its partitions.
+
+    Attributes:
+        returned: One past the last record that was returned, the one in hand of an iteration
+            included; None where nothing was since reading began there, or went on elsewhere.
+        stored: The offset that `store_offsets` has marked; None for none.
+        committed: The offset that this consumer last committed, or found committed; None where
+            it knows of none, and after a seek.
+        end_met: The end of the log: all before it was returned, and a broker that was asked
+            from there had nothing more. None before.
+    """
+
+    returned: OffsetAndMetadata | None
+    stored: OffsetAndMetadata | None
+    committed: int | None
+    end_met: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ ALL: Final[dict[str, WaitingCall]] = WITH_TIMEOUT | {
     "resume": lambda c, _: c.resume(TP),
     "paused": lambda c, _: c.paused(),
     "at_end": lambda c, _: c.at_end(),
+    "progress": lambda c, _: c.progress(),
     "current_lag": lambda c, _: c.current_lag(TP),
     "commit_async": lambda c, _: c.commit_async({}),
     "subscribe": lambda c, _: c.subscribe(["orders"]),

@@ -14,6 +14,9 @@ from prokurist.config.kinds import Rejected, kind_of, split
 _FORBIDDEN_IN_HOST = re.compile(r"""[\s/\\@?#"'<>\[\]{}()|^`=;&]""")
 _PORT = re.compile(r"[0-9]{1,5}")
 _EXAMPLE = "write host:port, for example kafka1.example.org:9092"
+_SRV = re.compile(r"_[^.]+\._(tcp|udp|tls)(\..*)?", re.IGNORECASE)
+USUAL_PORT = 9092
+"""The port of an address that names none: Kafka's own default, and other clients'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Servers:
 
     name: str = "list"
     unit: str = ""
-    valid: str = "host:port, [IPv6]:port"
+    valid: str = "host:port, [IPv6]:port; 9092 without a port"
     accepts: str = "str | Sequence[str | Address]"
 
     def read(self, value: object) -> tuple[Address, ...]:
@@ -83,7 +86,12 @@ def _address(entry: object, place: int) -> Address:
             f"entry {place}, {shown}, looks like an IPv6 address without brackets; "
             "write [address]:port, for example [2001:db8::1]:9092"
         )
-    host, _, port = text.partition(":")
+    if _SRV.fullmatch(text):
+        raise Rejected(
+            f"entry {place}, {shown}, is the name of an SRV record, which is not looked up; "
+            f"{_EXAMPLE}"
+        )
+    host, colon, port = text.partition(":")
     if not host:
         raise Rejected(f"entry {place}, {shown}, has no host; {_EXAMPLE}")
     if found := _FORBIDDEN_IN_HOST.search(host):
@@ -91,7 +99,7 @@ def _address(entry: object, place: int) -> Address:
             f"entry {place}, {shown}, has {found[0]!r} in its host, which no host name has; "
             f"{_EXAMPLE}"
         )
-    return Address(host, _port(port, shown, place))
+    return Address(host, _port(port, shown, place) if colon else USUAL_PORT)
 
 
 def _bracketed(text: str, shown: str, place: int) -> Address:
@@ -105,13 +113,14 @@ def _bracketed(text: str, shown: str, place: int) -> Address:
             f"entry {place}, {shown}, has brackets but is not an IPv6 address in them; "
             "write [address]:port, for example [2001:db8::1]:9092"
         )
-    return Address(host, _port(rest[1:], shown, place))
+    return Address(host, _port(rest[1:], shown, place) if rest else USUAL_PORT)
 
 
 def _port(port: str, shown: str, place: int) -> int:
     if not port:
         raise Rejected(
-            f"entry {place}, {shown}, has no port; {_EXAMPLE} (Kafka's usual port is 9092)"
+            f"entry {place}, {shown}, has no port behind its colon; {_EXAMPLE}, or leave the "
+            f"colon out for {USUAL_PORT}"
         )
     if not _PORT.fullmatch(port) or not 1 <= int(port) <= 65535:
         raise Rejected(

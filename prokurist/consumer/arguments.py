@@ -164,6 +164,22 @@ def offset_in(tp: TopicPartition, given: OffsetAndMetadata) -> OffsetAndMetadata
     return given
 
 
+def most_in(given: int | None) -> int | None:
+    """Check how many records a poll may return; None for the configured number.
+
+    Raises:
+        TypeError: It is no int.
+        ValueError: It is not positive.
+    """
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise TypeError(f"max_records is an int, not {given!r}")
+    if given < 1:
+        raise ValueError(f"max_records is at least 1, not {given}")
+    return given
+
+
 def timeout_in(
     operation: str, timeout: float | timedelta | None, timeout_ms: float | None
 ) -> float | timedelta | None:

@@ -186,6 +186,7 @@ class AutoCommitter:
         return next((each for each in self._under_way if not each[0].is_open), None)
 
     def _succeeded(self, committed: Offsets) -> None:
+        self._subscription.note_committed(committed)
         self._interceptors.on_commit(committed)
         self._call_back(committed, None)
 

@@ -94,7 +94,7 @@ class CommitQueue:
             self._caller.abandon(call)
             raise
         if offsets:
-            self._interceptors.on_commit(offsets)
+            self._succeeded(offsets)
         if raised is not None:
             raise raised
 
@@ -149,13 +149,17 @@ class CommitQueue:
             call, offsets, callback = self._line.popleft()
             error = outcome(call)
             if error is None and offsets:
-                self._interceptors.on_commit(offsets)
+                self._succeeded(offsets)
             if callback is not None:
                 with self._caller.callback():
                     callback(offsets, error)
             elif error is not None:
                 kind = type(error).__name__
                 self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error, kind_of_error=kind)
+
+    def _succeeded(self, offsets: Offsets) -> None:
+        self._subscription.note_committed(offsets)
+        self._interceptors.on_commit(offsets)
 
     def _wait(self, deadline: Deadline) -> bool:
         """Wait until the queue is empty, running callbacks; False when time is up."""

@@ -6,6 +6,7 @@ thread's.
 """
 
 import os
+import sys
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
@@ -329,6 +330,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
             self._subscription.begin_close()
+            if last_commit and sys.exception() is None:
+                # No error is on its way out of the loop that had it: it is done with.
+                self._collector.count()
             # Those in callbacks included: the last commit of a listener is made.
             self._caller.closing = True
             closing = Closing(

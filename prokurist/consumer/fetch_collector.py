@@ -30,7 +30,7 @@ from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
-from prokurist.events.fetch_buffer import Chunk, Entry, FetchBuffer
+from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.hand import Hand, make_hand
 from prokurist.events.partition_state import Position, after
 from prokurist.events.subscription import Subscription
@@ -116,17 +116,26 @@ class FetchCollector:
         """Begin a poll: what earlier polls collected counts as returned."""
         self._begun = {}
 
-    def collect(self, deadline: Deadline) -> ConsumerRecords | None:
+    def collect(self, most: int | None, deadline: Deadline) -> ConsumerRecords | None:
         """Collect records to return; None if not even a position has moved.
 
         Args:
+            most: How many at most; None for `max.poll.records`.
             deadline: When the call's time is over.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
         """
         self._entries.give_time(deadline)
-        return self._collected(self._most)
+        return self._collected(self._most if most is None else most)
+
+    def collect_more(self, most: int | None, deadline: Deadline) -> ConsumerRecords | None:
+        """The same behind what was collected before; empty where an error comes next."""
+        self._entries.give_time(deadline)
+        try:
+            return self._collected(self._most if most is None else most, alone=False)
+        except KafkaException:
+            return ConsumerRecords()
 
     def collect_piece(self, enough: int, deadline: Deadline) -> ConsumerRecords | None:
         """Collect about so many bytes of one chunk, regardless of `max.poll.records`.
@@ -142,9 +151,20 @@ class FetchCollector:
         return self._collected(sys.maxsize, enough, chunks=1)
 
     def _collected(
-        self, left: int, enough: int = sys.maxsize, chunks: int = sys.maxsize
+        self,
+        left: int,
+        enough: int = sys.maxsize,
+        chunks: int = sys.maxsize,
+        *,
+        alone: bool = True,
     ) -> ConsumerRecords | None:
         """Collect at most so many records, of at most so many chunks.
+
+        Args:
+            left: How many records.
+            enough: Bytes of a chunk after which no further batch is opened.
+            chunks: How many chunks.
+            alone: Whether there is nothing else to return; otherwise no error is used up.
 
         Raises:
             KafkaException: There is nothing before what went wrong.
@@ -162,12 +182,15 @@ class FetchCollector:
             most = min(left, self._subscription.room_of(entry.partition))
             if most == 0:
                 continue  # Outstanding records of it have to be done before.
+            if not alone and isinstance(entry, Failure):
+                return ConsumerRecords(runs, after)
             try:
-                taken = entries.take(entry, most, enough, alone=not after)
+                taken = entries.take(entry, most, enough, alone=alone and not after)
             except KafkaException:
                 if after:
                     break
-                self._buffer.defer(entry.partition)
+                if alone:
+                    self._buffer.defer(entry.partition)
                 raise
             if taken is None:
                 continue
@@ -187,7 +210,7 @@ class FetchCollector:
         return ConsumerRecords(runs, after) if after else None
 
     def take_back(self) -> None:
-        """Take back what this poll collected, since an interrupt has kept it from the user."""
+        """Take back what the last poll collected: it comes again."""
         begun, self._begun = self._begun, {}
         for tp, (ticket, offset) in begun.items():
             self._subscription.take_back(tp, ticket, Position(offset, None))

@@ -6,10 +6,11 @@ Thread: the application's. A part of `KafkaConsumer`, which holds what it stands
 import math
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar, overload
 
 from prokurist.application.call_runner import CallRunner
-from prokurist.consumer.arguments import partition_in, partitions_in, timeout_in
+from prokurist.consumer.arguments import most_in, partition_in, partitions_in, timeout_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.event_callback import EventCallback
@@ -27,13 +28,13 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.clock import Deadline
+from prokurist.events.clock import Deadline, as_seconds
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.member_identity import PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
-from prokurist.types import TopicPartition
+from prokurist.types import PartitionProgress, TopicPartition
 
 Result = TypeVar("Result")
 
@@ -132,14 +133,38 @@ class Polling:
         with self._caller.inside("at_end"):
             return self._subscription.at_end(wanted)
 
-    @overload
-    def poll(self, timeout: float | timedelta) -> ConsumerRecords: ...
+    def progress(
+        self, partitions: TopicPartition | Iterable[TopicPartition] = ()
+    ) -> dict[TopicPartition, PartitionProgress]:
+        """How far partitions have come: what was returned, stored and committed of each.
+
+        It sends no request, and goes by what this consumer has done since it was assigned
+        them.
+
+        Args:
+            partitions: Assigned ones; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        wanted = partitions_in(partitions)
+        with self._caller.inside("progress"):
+            return self._subscription.progress(wanted)
 
     @overload
-    def poll(self, *, timeout_ms: float) -> ConsumerRecords: ...
+    def poll(
+        self, timeout: float | timedelta, *, max_records: int | None = None
+    ) -> ConsumerRecords: ...
+
+    @overload
+    def poll(self, *, timeout_ms: float, max_records: int | None = None) -> ConsumerRecords: ...
 
     def poll(
-        self, timeout: float | timedelta | None = None, *, timeout_ms: float | None = None
+        self,
+        timeout: float | timedelta | None = None,
+        *,
+        timeout_ms: float | None = None,
+        max_records: int | None = None,
     ) -> ConsumerRecords:
         """Wait for records, and return them.
 
@@ -156,9 +181,10 @@ class Polling:
         Args:
             timeout: Seconds; there is no default.
             timeout_ms: Deprecated; the same in milliseconds.
+            max_records: The most that it returns; None for `max.poll.records`.
 
         Returns:
-            At most `max.poll.records`; each partition's in order. Where there are none,
+            At most so many; each partition's in order. Where there are none,
             `why_empty` says why.
 
         Raises:
@@ -185,13 +211,14 @@ class Polling:
         seconds = timeout_in("poll", timeout, timeout_ms)
         if seconds is None:
             raise TypeError("poll has no default timeout: give it one, in seconds")
+        collect = partial(self._collector.collect, most_in(max_records))
         begun = False
         try:
             with self._caller.inside("poll"):
                 call = self._caller.call("poll", seconds)
                 self._collector.begin()
                 begun = True
-                records = self._await_records(call, self._collector.collect)
+                records = self._await_records(call, collect)
                 if records is None:
                     return ConsumerRecords(why_empty=self._obstacles.look)
                 return self._interceptors.on_consume(records)
@@ -203,12 +230,61 @@ class Polling:
                 self._collector.take_back()
             raise
 
+    def poll_more(
+        self, timeout: float | timedelta, *, max_records: int | None = None
+    ) -> ConsumerRecords:
+        """Wait for records behind those of the last poll, none of which is done with yet.
+
+        For work in batches: a `poll`, and then this until there are enough. Nothing is
+        committed in between, no callback runs, and no error is raised for a partition. Where a
+        rebalance or an error is due it returns nothing, at once: work on what there is, and
+        poll again.
+        An interrupt in it takes back what the last poll returned, too.
+
+        Args:
+            timeout: Seconds; there is no default.
+            max_records: The most that it returns; None for `max.poll.records`.
+
+        Raises:
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: The consumer has ended.
+            WakeupException: `wakeup` was called.
+        """
+        seconds, most = as_seconds(timeout), most_in(max_records)
+
+        def collect(deadline: Deadline) -> ConsumerRecords | None:
+            if self._background.waiting or self._background.fatal is not None:
+                return ConsumerRecords()
+            return self._collector.collect_more(most, deadline)
+
+        try:
+            with self._caller.inside("poll_more"):
+                call = self._caller.call("poll_more", seconds)
+                records = self._await_records(call, collect, attends=False)
+                if records is None:
+                    return ConsumerRecords(why_empty=self._obstacles.look)
+                return self._interceptors.on_consume(records)
+        except Exception:
+            raise
+        except BaseException:
+            self._collector.take_back()
+            raise
+
+    def take_back(self) -> None:
+        """Have the records of the last poll come again: they were not worked on.
+
+        Those of a partition that has gone since, or that is read elsewhere, stay as they are.
+        """
+        with self._caller.inside("take_back"):
+            self._collector.take_back()
+
     def _await_records(
         self,
         call: Call,
         collect: Callable[[Deadline], Result | None],
         *,
         look_again: float = math.inf,
+        attends: bool = True,
     ) -> Result | None:
         """Repeat passes until something is collected or the time is over.
 
@@ -216,6 +292,7 @@ class Polling:
             call: How long that is.
             collect: Returns what there is; None for nothing.
             look_again: Seconds after which it is called again even if nothing has come.
+            attends: Whether commits are made, callbacks run and errors raised meanwhile.
 
         Raises:
             KafkaException: Something has failed in the background, or what was to be
@@ -231,15 +308,18 @@ class Polling:
         self._caller.raise_if_woken()
         # What an iteration has handed out counts before anything of it is given up.
         self._collector.recall()
-        self._commits.run_callbacks()
+        if attends:
+            self._commits.run_callbacks()
         self._buffer.polled(call.began)
         try:
             while True:
-                result = self._pass(call, collect)
+                result = self._pass(call, collect, attends=attends)
                 if result is not None:
                     return result
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
-                came = self._caller.wait(call, self._events.until(self._auto.until(until)))
+                if attends:
+                    until = self._events.until(self._auto.until(until))
+                came = self._caller.wait(call, until)
                 if not came and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
@@ -268,24 +348,24 @@ class Polling:
         self._buffer.stir()
         self._collector.read_again()
 
-    def _pass(self, call: Call, collect: Callable[[Deadline], Result | None]) -> Result | None:
+    def _pass(
+        self, call: Call, collect: Callable[[Deadline], Result | None], *, attends: bool
+    ) -> Result | None:
         """Collect records, and ask for missing positions and fetches.
 
         Raises:
             KafkaException: Something has failed in the background.
         """
-        # Before this poll returns anything: what earlier polls returned was processed.
-        self._auto.when_due()
+        if attends:
+            # Before this poll returns anything: what earlier polls returned was processed.
+            self._auto.when_due()
         # Watched first: any change after the look at it ends the wait.
         self._background.watch(call)
         self._background.check_open()
         if self._poll_activity.enter():
             self._caller.post(Polled(call))
-        self._listeners.run()
-        self._events.run(call.deadline)
-        error = self._background.take(self._subscription.still_wanted)
-        if error is not None:
-            raise error
+        if attends:
+            self._attend(call)
         result = collect(call.deadline)
         try:
             if self._subscription.ask_missing():
@@ -297,3 +377,15 @@ class Polling:
             if result is None:
                 raise
         return result
+
+    def _attend(self, call: Call) -> None:
+        """Run the callbacks that are due, and raise what has failed in the background.
+
+        Raises:
+            KafkaException: There was something.
+        """
+        self._listeners.run()
+        self._events.run(call.deadline)
+        error = self._background.take(self._subscription.still_wanted)
+        if error is not None:
+            raise error

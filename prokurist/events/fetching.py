@@ -111,6 +111,8 @@ class Fetching(Assignment):
             if after is not None:
                 state.position = after
                 state.confirmed_in = leader_epoch
+            elif state.end == wish.position.offset:
+                state.end_met = state.end
             return True
 
     def stick(self, wish: Wish) -> bool:

@@ -18,7 +18,7 @@ from uuid import UUID
 from prokurist.config import OffsetReset
 from prokurist.events.hand import Hand, Handed
 from prokurist.events.outstanding import OutstandingOffsets, ReturnedRuns
-from prokurist.types import OffsetAndMetadata
+from prokurist.types import OffsetAndMetadata, PartitionProgress
 
 
 class FetchState(Enum):
@@ -107,6 +107,11 @@ class PartitionState:
         topic: The id of its topic; None while that is not known.
         by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
+        began: Where reading began, by the group, by a policy or by the user; None while that is
+            not known.
+        committed: The offset that this consumer last committed or found committed; None after
+            a seek or a reset, which may go back behind it.
+        end_met: The offset from which a broker was asked and had nothing more; None before.
         stored: What the user has stored to be committed, where positions are not.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
@@ -115,11 +120,14 @@ class PartitionState:
         "_returned",
         "asked",
         "awaiting",
+        "began",
         "born",
         "by_id",
+        "committed",
         "confirmed_in",
         "end",
         "end_asked",
+        "end_met",
         "giving_up",
         "hand",
         "outstanding",
@@ -165,6 +173,9 @@ class PartitionState:
         self.stuck: bool = False
         self.topic: UUID | None = None
         self.by_id: bool = False
+        self.began: int | None = None
+        self.committed: int | None = None
+        self.end_met: int | None = None
         self.stored: OffsetAndMetadata | None = None
         self.outstanding: OutstandingOffsets | None = None
 
@@ -256,6 +267,24 @@ class PartitionState:
             self.outstanding.begin(offsets, epoch, before)
             before = epoch
 
+    @property
+    def progress(self) -> PartitionProgress:
+        """How far it has come, as the user may see it."""
+        at, after_last, end = self.returned, None, None
+        if at is not None:
+            if self.began is not None and at.offset > self.began:
+                after_last = OffsetAndMetadata(at.offset, "", at.epoch)
+            if at.offset == self.end_met:
+                end = self.end_met
+        return PartitionProgress(after_last, self.stored, self.committed, end)
+
+    def note_committed(self, offset: int) -> None:
+        """Note a commit that succeeded; a record in hand that it covers is done with."""
+        self.committed = offset
+        record = self.in_hand
+        if record is not None and record.offset < offset:
+            self.put_down()
+
     def forget_done(self) -> None:
         """Forget what was stored and what is outstanding: reading goes on elsewhere."""
         self.stored = self.outstanding = None
@@ -264,6 +293,8 @@ class PartitionState:
         """Forget of both what is beyond an offset: it is read another time."""
         if self.stored is not None and self.stored.offset > offset:
             self.stored = None
+        if self.committed is not None and self.committed > offset:
+            self.committed = None
         if self.outstanding is not None:
             self.outstanding.cut(offset)
 
@@ -299,10 +330,14 @@ class PartitionState:
         self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
-        self.reset = None
+        self.reset = self.end_met = None
+        # A log that was cut back may end before the place where reading began.
+        if self.began is None or position.offset < self.began:
+            self.began = position.offset
 
     def seek(self, position: Position) -> None:
         """Set the position where the user wants it."""
+        self.began = self.committed = None
         self.settle(position)
         self.unread, self.sought = True, position
         if position.epoch is not None:
@@ -314,6 +349,7 @@ class PartitionState:
             self.forget_done()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
+        self.began = self.committed = self.end_met = None
         self.unread, self.sought = True, reset
         self.reset = reset
 

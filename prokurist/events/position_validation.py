@@ -33,6 +33,7 @@ class PositionValidation(Assignment):
             if state is None:
                 return None
             state.settle(position)
+            state.committed = position.offset
             self._settled += 1
             if position.epoch is None:
                 return None

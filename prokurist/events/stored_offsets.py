@@ -102,6 +102,13 @@ class StoredOffsets(TopicIds):
                 state.stored = at
             self.stored += 1
 
+    def note_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Note a commit that succeeded, of those partitions that are still assigned."""
+        with self._lock:
+            for tp, at in offsets.items():
+                if (state := self._partitions.get(tp)) is not None:
+                    state.note_committed(at.offset)
+
     def track(self, tracking: Tracking) -> None:
         """Track what is returned from now on.
 

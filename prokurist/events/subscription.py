@@ -20,7 +20,7 @@ from prokurist.events.group_assignment import GroupAssignment
 from prokurist.events.partition_state import FetchState, PartitionState, Position
 from prokurist.events.position_validation import PositionValidation
 from prokurist.events.stored_offsets import StoredOffsets
-from prokurist.types import TopicPartition
+from prokurist.types import PartitionProgress, TopicPartition
 
 
 class Place(NamedTuple):
@@ -274,6 +274,23 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 and place.offset >= state.end
                 for state in states
             )
+
+    def progress(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, PartitionProgress]:
+        """How far partitions have come.
+
+        Args:
+            partitions: Which; of none, all that are assigned.
+
+        Raises:
+            IllegalStateException: A partition is not assigned.
+        """
+        with self._lock:
+            return {
+                tp: self._assigned(tp, "progress").progress
+                for tp in partitions or tuple(self._partitions)
+            }
 
     # --- the network thread ----------------------------------------------------------
 

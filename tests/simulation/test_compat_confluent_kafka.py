@@ -1,6 +1,8 @@
 """confluent-kafka's face in virtual time: what it converts, and how long it waits."""
 
 import json
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import pytest
@@ -21,10 +23,11 @@ from prokurist.errors import (
     TimeoutException,
     TopicAuthorizationException,
 )
+from tests.simulation.interrupting import interrupted_at
 from tests.simulation.joining import grouped
 from tests.simulation.reading import A, B, written
 from tests.simulation.returning import committed
-from tests.simulation.world import World
+from tests.simulation.world import BUILT, World
 
 
 def consumer_in(world: World, **keys: Any) -> Consumer:
@@ -140,6 +143,151 @@ def test_what_is_stored_is_committed() -> None:
             consumer.store_offsets()
 
 
+def test_what_was_stored_goes_with_its_partition() -> None:
+    """B450: a commit after the partition came back moves the group's offset forward alone."""
+    first, second = TopicPartition("orders", 0), TopicPartition("orders", 1)
+    world = written(60, 60)
+    with assigned(world, first, second, enable_auto_offset_store=False) as consumer:
+        assert consumer.poll(1.0) is not None
+        consumer.store_offsets(offsets=[TopicPartition("orders", 0, 10)])
+        consumer.commit(asynchronous=False)
+        consumer.store_offsets(offsets=[TopicPartition("orders", 0, 20)])
+        consumer.incremental_unassign([first])
+        consumer.commit(offsets=[TopicPartition("orders", 0, 40)], asynchronous=False)
+        consumer.incremental_assign([first])
+        consumer.store_offsets(offsets=[TopicPartition("orders", 1, 5)])
+        consumer.commit(asynchronous=False)
+        assert (committed(world, A), committed(world, B)) == (40, 5)
+        # Behind what is committed: as there, it is no progress.
+        consumer.store_offsets(offsets=[TopicPartition("orders", 1, 3)])
+        with pytest.raises(KafkaException):
+            consumer.commit(asynchronous=False)
+        assert committed(world, B) == 5
+
+
+@pytest.mark.parametrize("stores", [True, False])
+def test_a_rebalance_takes_what_was_stored(*, stores: bool) -> None:
+    """B450: another member goes on; what this one had returned or stored counts no more."""
+    world = grouped(partitions=2, records=30)
+    keys = {
+        "group_id": "g",
+        "enable_auto_offset_store": stores,
+        "partition_assignment_strategy": "cooperative-sticky",
+    }
+    with consumer_in(world, **keys) as consumer:
+        consumer.subscribe(["orders"])
+        for message in consumer.consume(20, 20.0):
+            if not stores:
+                consumer.store_offsets(message)
+        consumer.commit(asynchronous=False)
+        with consumer_in(world, **keys) as other:
+            other.subscribe(["orders"])
+            while not other.assignment() or len(consumer.assignment()) > 1:
+                consumer.consume(1, 0.2)
+                other.consume(1, 0.2)
+            [taken] = other.assignment()
+            place = TopicPartition("orders", taken.partition, 29)
+            other.commit(offsets=[place], asynchronous=False)
+        while len(consumer.assignment()) < 2:
+            consumer.poll(0.2)
+        with suppress(KafkaException):
+            consumer.commit(asynchronous=False)
+        at = committed(world, A if taken.partition == 0 else B)
+        assert at is not None
+        assert at >= 29
+
+
+def test_a_commit_that_failed_is_made_again() -> None:
+    """B452: what an asynchronous commit could not do is not taken for done."""
+    told: list[KafkaError | None] = []
+    world = written(3)
+    with assigned(world, on_commit=lambda error, _: told.append(error)) as consumer:
+        consumer.consume(3, 1.0)
+        world.control.fail("OffsetCommit", KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        consumer.commit()
+        consumer.poll(1.0)
+        consumer.poll(1.0)
+        assert told == [KafkaError.TOPIC_AUTHORIZATION_FAILED]
+        done = consumer.commit(asynchronous=False)
+        assert done is not None
+        assert [each.offset for each in done] == [3]
+        assert committed(world) == 3
+
+
+def test_a_close_commits_the_message_in_hand() -> None:
+    """B453: unless an error is on its way out of the loop that had it."""
+    for error in (None, LookupError("mine")):
+        world = written(9)
+        consumer = assigned(world, group_id="g", enable_auto_commit=True)
+        try:
+            for _ in range(7):
+                consumer.poll(1.0)
+            if error is not None:
+                raise error
+        except LookupError:
+            consumer.close()
+        consumer.close()
+        assert committed(world) == (7 if error is None else 6)
+
+
+def test_an_interrupt_takes_nothing_from_consume() -> None:
+    """B454: what it had collected comes again, and no commit covers it."""
+    for nth in count(0, 17):
+        world = written(3)
+        consumer = assigned(
+            world, group_id="g", enable_auto_commit=True, auto_commit_interval_ms=100
+        )
+        got: list[int | None] = []
+
+        def take(consumer: Consumer, most: int, got: list[int | None]) -> None:
+            got += [each.offset() for each in consumer.consume(most, 0.5)]
+
+        take(consumer, 1, got)
+        went_on = interrupted_at(nth, take, consumer, 9, got)
+        if went_on and nth % 2:
+            take(consumer, 9, got)
+            assert set(got) == {0, 1, 2}, (nth, got)
+        consumer.close()
+        at = committed(world)
+        assert at is None or set(range(at)) <= set(got), (nth, at, got)
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 100
+
+
+def test_a_callback_that_raises_takes_nothing_from_consume() -> None:
+    """B454: the messages before a rebalance are returned, and it is in the next call."""
+    world = grouped(partitions=2, records=5)
+    keys = {"group_id": "g", "enable_auto_commit": True}
+    raised = 0
+
+    def on_revoke(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        nonlocal raised
+        raised += 1
+        if raised == 1:
+            raise LookupError("mine")
+
+    got: list[tuple[int | None, int | None]] = []
+
+    def take(consumer: Consumer, most: int, wait: float) -> None:
+        with suppress(LookupError):
+            got.extend((m.partition(), m.offset()) for m in consumer.consume(most, wait))
+
+    consumer = consumer_in(world, **keys)
+    consumer.subscribe(["orders"], on_revoke=on_revoke)
+    take(consumer, 1, 20.0)
+    with consumer_in(world, **keys) as other:
+        other.subscribe(["orders"])
+        world.at(world.clock.time + 1.0, lambda: other.poll(0))
+        for _ in range(20):
+            take(consumer, 50, 4.0)
+            take(other, 50, 0.2)
+    consumer.close()
+    assert raised
+    assert set(got) == {(partition, offset) for partition in (0, 1) for offset in range(5)}
+
+
 def test_on_commit_is_told() -> None:
     """B335: with None or an error, and partitions with their offsets."""
     told: list[tuple[Any, list[TopicPartition]]] = []
@@ -182,8 +330,7 @@ def test_on_commit_is_told_of_automatic_commits(*, stores: bool) -> None:
         reads(1)
         reads(1)
         assert told[1:] == [(None, [4]), (KafkaError.TOPIC_AUTHORIZATION_FAILED, [5])]
-    in_hand = int(stores)
-    assert told[-1] == (None, [7 - in_hand])
+    assert told[-1] == (None, [7])
 
 
 def test_assignments_have_places() -> None:
@@ -275,6 +422,21 @@ def test_an_end_is_told_once() -> None:
         consumer.pause(consumer.assignment())
         consumer.seek(TopicPartition("orders", 0, 3))
         assert consumer.poll(1.0) is None
+
+
+def test_an_end_that_others_have_moved_is_none() -> None:
+    """B456: a broker has to have had nothing more when it was asked from there."""
+    world = written(1)
+    with assigned(world, **{"enable.partition.eof": True}) as consumer:
+        first = consumer.poll(1.0)
+        world.control.append(A, b"second")
+        second = consumer.poll(5.0)
+        assert first is not None
+        assert second is not None
+        assert (second.error(), second.offset()) == (None, 1)
+        end = consumer.poll(5.0)
+        assert end is not None
+        assert (end.error(), end.offset()) == (KafkaError._PARTITION_EOF, 2)
 
 
 def test_a_place_behind_the_end_is_no_end() -> None:

@@ -70,6 +70,35 @@ def test_a_poll_is_records_by_partition() -> None:
         assert sum(map(len, some.values())) == 1
 
 
+def test_a_poll_of_some_returns_what_is_before_an_error() -> None:
+    """B451: the next one raises; what was not returned is not committed."""
+    world = written(0)
+    world.control.append(A, *(b"%d" % each for each in range(5)), b"bad", b"6")
+    keys = {"enable_auto_commit": True, "value_deserializer": int}
+    with assigned(world, **keys) as consumer:
+        [found] = consumer.poll(1000, max_records=500).values()
+        assert [each.value for each in found] == [0, 1, 2, 3, 4]
+        with pytest.raises(ValueError, match="bad"):
+            consumer.poll(1000, max_records=500)
+    assert committed(world) == 5
+
+
+def test_a_poll_of_some_commits_nothing_that_it_has_not_returned() -> None:
+    """B451: however long its records take to be made; a close in order commits all."""
+    world = written(9)
+
+    def slow(given: bytes) -> bytes:
+        world.clock.sleep(1.0)
+        return given
+
+    keys = {"enable_auto_commit": True, "auto_commit_interval_ms": 100}
+    with assigned(world, value_deserializer=slow, **keys) as consumer:
+        [found] = consumer.poll(1000, max_records=7).values()
+        assert committed(world) is None
+        assert len(found) == 7
+    assert committed(world) == 7
+
+
 def test_an_iteration_ends_by_its_time() -> None:
     """B332: `consumer_timeout_ms`; and `next` of the consumer is one step of it."""
     world = written(3)

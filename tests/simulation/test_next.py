@@ -73,7 +73,8 @@ def test_automatic_commits_between_quick_steps() -> None:
         assert 2 <= len(offsets_of(world)) <= 4
         assert all(at in {3, 4, 5, 7, 8, 9, 10, 11, 12} for at in offsets_of(world))
         assert offsets_of(world) == sorted(offsets_of(world))
-    assert committed(world) == 11  # The last one is in hand yet.
+        assert (committed(world) or 0) < 12  # The last one is in hand yet.
+    assert committed(world) == 12
 
 
 def test_a_wake_up_between_quick_steps() -> None:

@@ -53,6 +53,7 @@ NAMES = {
     "OffsetAndTimestamp",
     "OffsetTracker",
     "PartitionInfo",
+    "PartitionProgress",
     "ProducerHealth",
     "RetriableException",
     "Secret",

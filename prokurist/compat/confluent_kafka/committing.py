@@ -12,7 +12,6 @@ from prokurist.compat.confluent_kafka.subscribing import Subscribing
 from prokurist.compat.confluent_kafka.values import Message, TopicPartition
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import TimeoutException
 from prokurist.events.clock import Deadline
 from prokurist.types import OffsetAndMetadata
 from prokurist.types import TopicPartition as OurPartition
@@ -23,8 +22,6 @@ class Committing(Subscribing):
 
     _settings: Settings
     _now: Callable[[], float]
-    _stored: dict[OurPartition, OffsetAndMetadata]
-    """What was stored, with `enable.auto.offset.store=false`."""
 
     def commit(
         self,
@@ -68,12 +65,10 @@ class Committing(Subscribing):
             with self._converted():
                 self._consumer.commit_sync(wanted)
         if asynchronous:
-            self._note(wanted)
             return None
         told = set(wanted)
         if message is None and offsets is None:
             told |= self._consumer.assignment()
-        self._note(wanted)
         return [as_committed(TopicPartition(*tp), wanted.get(tp)) for tp in sorted(told)]
 
     def store_offsets(
@@ -99,7 +94,6 @@ class Committing(Subscribing):
             if not assigned.isdisjoint(done):
                 done = {tp: place for tp, place in done.items() if tp in assigned}
             self._consumer.store_offsets(done)
-        self._stored.update(done)
 
     def _to_commit(
         self, message: Message | None, offsets: list[TopicPartition] | None
@@ -109,31 +103,14 @@ class Committing(Subscribing):
         if message is not None or offsets is not None:
             return offsets_in(message, offsets)
         with self._converted():
-            assigned = self._consumer.assignment()
-        if self._settings.stores:
-            self._read_on()
-            found = {tp: OffsetAndMetadata(at, "", by) for tp, (at, by) in self._read.items()}
-        else:
-            found = self._stored
-        return {
-            tp: place
-            for tp, place in found.items()
-            if tp in assigned and self._committed.get(tp) != place.offset
-        }
-
-    def _read_on(self) -> None:
-        """Count what was read behind the last message, and is none: markers of transactions."""
-        if self._has_message:
-            return  # The consumer below counts it when the next one is asked for.
-        with self._converted():
-            assigned = self._consumer.assignment()
-            for tp in self._read.keys() & assigned:
-                try:
-                    at = self._consumer.position(tp, 0)
-                except TimeoutException:
-                    continue  # It is being looked up.
-                if at > self._read[tp][0]:
-                    self._read[tp] = at, self._read[tp][1]
+            progress = self._consumer.progress()
+        found = {}
+        for tp, each in progress.items():
+            place = each.returned if self._settings.stores else each.stored
+            # As there, it moves the group's offset forward, and never back.
+            if place is not None and (each.committed is None or place.offset > each.committed):
+                found[tp] = place
+        return found
 
     def _look_whether_it_exists(self, tp: OurPartition, code: int, deadline: Deadline) -> None:
         """Refuse a partition that does not exist, which the consumer below would wait for.
@@ -162,6 +139,3 @@ class Committing(Subscribing):
         config["group.id"] = self._consumer.group_metadata().group_id
         with self._converted(), KafkaConsumer(config) as consumer:
             consumer.commit_sync(offsets, self._wait)
-
-    def _note(self, offsets: Mapping[OurPartition, OffsetAndMetadata]) -> None:
-        self._committed.update((tp, place.offset) for tp, place in offsets.items())

@@ -3,7 +3,7 @@
 Thread: the application's, one call at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -23,11 +23,12 @@ from prokurist.compat.confluent_kafka.values import (
 )
 from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import IllegalStateException, TimeoutException
+from prokurist.errors import IllegalStateException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.clock import CallersClock, Deadline
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
-from prokurist.types import MembershipState
+from prokurist.records.consumer_records import ConsumerRecords
+from prokurist.types import MembershipState, PartitionProgress
 from prokurist.types import TopicPartition as OurPartition
 
 LOOK: Final = 0.1
@@ -85,12 +86,8 @@ class Consumer(Committing):
         self._statistics = Statistics(
             settings.stats_cb, settings.stats_interval, CONSUMER, clock.now
         )
-        self._read = {}
-        self._committed = {}
-        self._stored = {}
         self._given = {}
         self._ends_told = {}
-        self._sought = set()
         self._refused_until = 0.0
 
     # --- reading ---------------------------------------------------------------------
@@ -106,10 +103,7 @@ class Consumer(Committing):
             RuntimeError: The consumer is closed.
         """
         wait = seconds(timeout, self._wait)
-        if self._leaves:
-            self._leave()
-        if self._statistics.are_due:
-            self._statistics.tell(self._consumer.metrics())
+        self._begin()
         try:
             record = (
                 self._next_or_end(wait)
@@ -117,22 +111,10 @@ class Consumer(Committing):
                 else self._consumer.next(wait)
             )
         except OurException as error:
-            if self._has_nothing(error):
-                self._sleep(wait)
-                return None
             return self._failed(error, wait)
-        self._has_message = record is not None and not isinstance(record, Message)
         if record is None:
-            if self._outages.are_heard:
-                self._outages.look(self._consumer.health())
-            missing = self._settings.missing
-            return None if missing is None else missing.next_message()
-        if isinstance(record, Message):
-            return record
-        tp = OurPartition(record.topic, record.partition)
-        self._read[tp] = (record.offset + 1, record.leader_epoch)
-        self._sought.discard(tp)
-        return Message.of(record)
+            return self._told_meanwhile()
+        return record if isinstance(record, Message) else Message.of(record)
 
     def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
         """Messages, and errors in their places: as many as come within the time.
@@ -150,12 +132,76 @@ class Consumer(Committing):
             )
         deadline = Deadline.after(self._now(), seconds(timeout, self._wait))
         found: list[Message] = []
-        while len(found) < num_messages:
-            message = self.poll(deadline.remaining(self._now()))
-            if message is None:
-                break
-            found.append(message)
+        has_records = has_polled = False
+        try:
+            while len(found) < num_messages:
+                if not has_records:
+                    self._begin()
+                has_polled = True
+                more = self._some(num_messages - len(found), deadline, behind=has_records)
+                found += more
+                has_records = has_records or any(each.error() is None for each in more)
+                if not more:
+                    break
+        except BaseException:
+            # The caller gets none of these: they come again, and no commit covers them.
+            if has_polled and not self._closed:
+                self._consumer.take_back()
+                self._forget(
+                    {
+                        OurPartition(topic, partition)
+                        for each in found
+                        if (topic := each.topic()) is not None
+                        and (partition := each.partition()) is not None
+                    }
+                )
+            raise
         return found
+
+    def _some(self, most: int, deadline: Deadline, *, behind: bool) -> list[Message]:
+        """Messages as soon as there are some; none when the time is over.
+
+        Args:
+            most: How many.
+            deadline: When it is.
+            behind: There are others before them, which the caller has not seen yet.
+        """
+        if behind:
+            return self._records_or_end(most, deadline, self._consumer.poll_more)
+        try:
+            if found := self._records_or_end(most, deadline, self._consumer.poll):
+                return found
+            message = self._told_meanwhile()
+        except OurException as error:
+            message = self._failed(error, deadline.remaining(self._now()))
+        return [] if message is None else [message]
+
+    def _records_or_end(
+        self, most: int, deadline: Deadline, poll: Callable[..., ConsumerRecords]
+    ) -> list[Message]:
+        while True:
+            left = deadline.remaining(self._now())
+            wait = min(left, LOOK) if self._settings.tells_ends else left
+            if records := poll(wait, max_records=most):
+                return [Message.of(each) for each in records]
+            if self._settings.tells_ends and (end := self._next_end()) is not None:
+                return [end]
+            if left <= 0 or not self._settings.tells_ends:
+                return []
+
+    def _begin(self) -> None:
+        """Do what is due before messages are returned."""
+        if self._leaves:
+            self._leave()
+        if self._statistics.are_due:
+            self._statistics.tell(self._consumer.metrics())
+
+    def _told_meanwhile(self) -> Message | None:
+        """What there is to be told where there is no message."""
+        if self._outages.are_heard:
+            self._outages.look(self._consumer.health())
+        missing = self._settings.missing
+        return None if missing is None else missing.next_message()
 
     def _has_nothing(self, error: OurException) -> bool:
         """Whether nothing is subscribed to or assigned, which ours refuses to poll for."""
@@ -164,6 +210,9 @@ class Consumer(Committing):
         return not self._consumer.subscription() and not self._consumer.assignment()
 
     def _failed(self, error: OurException, wait: float) -> Message | None:
+        if self._has_nothing(error):
+            self._sleep(wait)
+            return None
         theirs = self._as_theirs(error)
         if not isinstance(theirs, KafkaException) or isinstance(error, IllegalStateException):
             raise theirs from error
@@ -205,29 +254,24 @@ class Consumer(Committing):
             record = self._consumer.next(0)
             if record is not None:
                 return record
-            for tp in sorted(self._consumer.assignment() - self._consumer.paused()):
-                if self._consumer.at_end(tp) and (end := self._end_of(tp, deadline)):
-                    return end
+            if (end := self._next_end()) is not None:
+                return end
             left = deadline.remaining(self._now())
             record = self._consumer.next(min(left, LOOK))
             if record is not None or left <= 0:
                 return record
 
-    def _end_of(self, tp: OurPartition, deadline: Deadline) -> Message | None:
-        """The message that a partition's end was met, unless it was told."""
-        at = self._consumer.position(tp)
-        if self._ends_told.get(tp) == at:
-            return None
-        if tp in self._sought:
-            try:
-                ends = self._consumer.end_offsets(tp, deadline.remaining(self._now()))
-            except TimeoutException:
-                return None
-            if at > ends[tp]:
-                return None
-        self._ends_told[tp] = at
-        end = KafkaError(KafkaError._PARTITION_EOF)
-        return Message(*tp, offset=at, value=end.str().encode(), error=end)
+    def _next_end(self) -> Message | None:
+        """The message that a partition's end was met; None where all of them were told."""
+        paused = self._consumer.paused()
+        for tp, each in sorted(self._consumer.progress().items()):
+            at = each.end_met
+            if at is None or tp in paused or self._ends_told.get(tp) == at:
+                continue
+            self._ends_told[tp] = at
+            end = KafkaError(KafkaError._PARTITION_EOF)
+            return Message(*tp, offset=at, value=end.str().encode(), error=end)
+        return None
 
     # --- looking up ------------------------------------------------------------------
 
@@ -249,11 +293,11 @@ class Consumer(Committing):
         """
         if self._closed:
             raise RuntimeError("Consumer closed")
-        self._read_on()
+        with self._converted():
+            progress = self._consumer.progress()
+        nowhere = PartitionProgress(None, None, None, None)
         return [
-            TopicPartition(
-                each.topic, each.partition, self._read.get(ours(each), (OFFSET_INVALID,))[0]
-            )
+            as_committed(each, progress.get(ours(each), nowhere).returned)
             for each in partitions
         ]
 

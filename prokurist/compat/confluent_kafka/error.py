@@ -1,5 +1,7 @@
 """confluent-kafka's errors: a value with a number, and the exception that holds it."""
 
+from functools import total_ordering
+from operator import index
 from typing import Any, TypeAlias
 
 from prokurist.compat.confluent_kafka.codes import NAMES, Codes
@@ -11,8 +13,12 @@ Text: TypeAlias = str
 """In a class that has a method of this name."""
 
 
-class KafkaError(Codes):
+@total_ordering
+class KafkaError(Codes, Exception):
     """An error as a value: its number, and what it means.
+
+    It equals its number. Calls raise `KafkaException` alone; this is an exception as well
+    because programs name both in one `except`.
 
     Args:
         error: One of the numbers.
@@ -32,7 +38,8 @@ class KafkaError(Codes):
         retriable: bool = False,
         txn_requires_abort: bool = False,
     ) -> None:
-        self._code = error
+        super().__init__(error, reason)
+        self._code = index(error)
         self._reason = reason
         self._fatal = fatal
         self._retriable = retriable
@@ -78,6 +85,18 @@ class KafkaError(Codes):
 
     def __hash__(self) -> int:
         return hash(self._code)
+
+    def __reduce__(self) -> tuple[type["KafkaError"], tuple[object, ...]]:
+        return KafkaError, (
+            self._code,
+            self._reason,
+            self._fatal,
+            self._retriable,
+            self._requires_abort,
+        )
+
+    def __str__(self) -> Text:
+        return repr(self)
 
     def __repr__(self) -> Text:
         fatal = "FATAL," if self._fatal else ""

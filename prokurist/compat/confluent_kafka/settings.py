@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from prokurist.compat.brokers import read_brokers
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.missing import MissingTopics
@@ -154,6 +155,7 @@ def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict
     given = config.pop("logger", logger)
     if isinstance(given, logging.Logger):
         warnings.warn(_LOGGER, ConfigWarning, stacklevel=4)
+    read_brokers(config)
     return config, callbacks
 
 

@@ -36,16 +36,8 @@ class Subscribing(ConfluentClient):
 
     _consumer: KafkaConsumer
     _wait: float
-    _read: dict[OurPartition, tuple[int, int | None]]
-    """By partition: the next offset after what was returned, and the leader epoch."""
-    _has_message: bool = False
-    """Whether the last `poll` has returned a message."""
-    _committed: dict[OurPartition, int]
-    """What this consumer has committed of that."""
     _ends_told: dict[OurPartition, int]
     """By partition: the end that was told last, with `enable.partition.eof`."""
-    _sought: set[OurPartition]
-    """Partitions whose position is one that was given, and may lie behind the end."""
     _raised: Exception | None = None
     """What a rebalance callback has raised, on its way out through the consumer below."""
     _given: dict[OurPartition, int]
@@ -245,17 +237,12 @@ class Subscribing(ConfluentClient):
 
     def _seek(self, tp: OurPartition, place: OffsetAndMetadata) -> None:
         self._forget((tp,))
-        self._sought.add(tp)
         self._consumer.seek(tp, place)
 
     def _forget(self, partitions: Collection[OurPartition] | None = None) -> None:
-        """Forget what was returned of some partitions, or of all."""
-        for known in (self._read, self._committed, self._ends_told):
-            for tp in list(known) if partitions is None else partitions:
-                known.pop(tp, None)
-        self._sought.difference_update(
-            tuple(self._sought) if partitions is None else partitions
-        )
+        """Forget which ends were told, of some partitions or of all."""
+        for tp in tuple(self._ends_told) if partitions is None else partitions:
+            self._ends_told.pop(tp, None)
 
     def _hear(
         self, callback: Hears | None, given: Iterable[OurPartition], *, going: bool = False

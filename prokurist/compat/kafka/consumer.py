@@ -79,6 +79,7 @@ class KafkaConsumer(LookingUp):
         self._consumer = consumer
         self._has_group = found.group_id is not None
         self._closed = False
+        self._iterates = False
         self._wait = found.default_api_timeout_ms / 1000
         self._idle = seconds(consumer_timeout_ms, LONGEST, MILLISECOND)
         self._now = clock.now
@@ -134,14 +135,12 @@ class KafkaConsumer(LookingUp):
         """Read these partitions and no others."""
         with self._converted():
             self._consumer.assign(partitions)
-        self._in_hand = None
 
     def unsubscribe(self) -> None:
         """Leave the group, and give up all partitions."""
         with self._converted():
             self._consumer.unsubscribe()
         self._without_group.topics = frozenset()
-        self._in_hand = None
 
     # --- reading ---------------------------------------------------------------------
 
@@ -173,26 +172,14 @@ class KafkaConsumer(LookingUp):
         if not update_offsets:
             raise NotImplementedError("update_offsets=False: seek back to read again")
         wait = seconds(timeout_ms, self._wait, MILLISECOND)
-        if max_records is not None:
-            return self._poll_some(wait, max_records)
         with self._converted():
             self._without_group.look(wait)
-            records = self._consumer.poll(wait)
-        self._in_hand = None
+            records = self._consumer.poll(wait, max_records=max_records)
+        self._iterates = False
         return {
             tp: [ConsumerRecord.of(each) for each in records.records(tp)]
             for tp in records.partitions()
         }
-
-    def _poll_some(self, wait: float, most: int) -> dict[TopicPartition, list[ConsumerRecord]]:
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
-        for nth in range(most):
-            record = self._next(0 if nth else wait)
-            if record is None:
-                break
-            tp = TopicPartition(record.topic, record.partition)
-            found.setdefault(tp, []).append(ConsumerRecord.of(record))
-        return found
 
     def __iter__(self) -> Self:
         return self
@@ -206,16 +193,11 @@ class KafkaConsumer(LookingUp):
         return ConsumerRecord.of(record)
 
     def _next(self, wait: float) -> OurRecord | None:
+        self._iterates = True
         with self._converted():
             if self._without_group.topics:
-                record = self._next_without_group(wait)
-            else:
-                record = self._consumer.next(wait)
-        self._in_hand = None
-        if record is not None:
-            tp = TopicPartition(record.topic, record.partition)
-            self._in_hand = tp, OurOffset(record.offset + 1, "", record.leader_epoch)
-        return record
+                return self._next_without_group(wait)
+            return self._consumer.next(wait)
 
     def _next_without_group(self, wait: float) -> OurRecord | None:
         deadline = Deadline.after(self._now(), wait)
@@ -282,17 +264,15 @@ class KafkaConsumer(LookingUp):
         """What to commit; None where that is each position."""
         if offsets is not None:
             return {tp: OffsetAndMetadata.given(place).ours() for tp, place in offsets.items()}
-        if self._in_hand is None:
+        if not self._iterates:
             return None
         # The consumer below counts a record when the next one is asked for.
-        tp, after = self._in_hand
-        assigned = self._consumer.assignment()
-        places = {tp: after} if tp in assigned else {}
-        for other in assigned - {tp}:
+        places = {}
+        for tp, progress in self._consumer.progress().items():
             try:
-                places[other] = OurOffset(self._consumer.position(other, 0))
+                places[tp] = progress.returned or OurOffset(self._consumer.position(tp, 0))
             except TimeoutException:
-                continue  # Nothing of it was returned.
+                continue  # It is being looked up.
         return places
 
     # --- the end ---------------------------------------------------------------------

@@ -15,7 +15,6 @@ from prokurist.compat.waiting import seconds
 from prokurist.consumer.consumer import KafkaConsumer as OurConsumer
 from prokurist.errors import KafkaException
 from prokurist.types import ConsumerGroupMetadata, TopicPartition
-from prokurist.types import OffsetAndMetadata as OurOffset
 
 MILLISECOND = 0.001
 _INTERNAL: Final = frozenset(
@@ -30,8 +29,6 @@ class LookingUp(Client):
     _consumer: OurConsumer
     _wait: float
     _has_group: bool
-    _in_hand: tuple[TopicPartition, OurOffset] | None = None
-    """The partition of the record that was returned alone, and where reading goes on after."""
 
     def assignment(self) -> set[TopicPartition]:
         """What is assigned."""
@@ -110,9 +107,10 @@ class LookingUp(Client):
 
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
         """The offset of the next record; of the record in hand it is behind that."""
-        if self._in_hand is not None and self._in_hand[0] == partition:
-            return self._in_hand[1].offset
         with self._converted():
+            returned = self._consumer.progress(partition)[partition].returned
+            if returned is not None:
+                return returned.offset
             return self._consumer.position(partition, self._seconds(timeout_ms))
 
     def highwater(self, partition: TopicPartition) -> int | None:
@@ -154,7 +152,6 @@ class LookingUp(Client):
         self._require_assigned(partition)
         with self._converted():
             self._consumer.seek(partition, offset)
-        self._in_hand = None
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read on from the beginning of each log; of none, of all that are assigned.
@@ -165,7 +162,6 @@ class LookingUp(Client):
         self._require_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_beginning(partitions)
-        self._in_hand = None
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         """Read on from the end of each log; of none, of all that are assigned.
@@ -176,7 +172,6 @@ class LookingUp(Client):
         self._require_assigned(*partitions)
         with self._converted():
             self._consumer.seek_to_end(partitions)
-        self._in_hand = None
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Return nothing of these partitions until `resume`."""

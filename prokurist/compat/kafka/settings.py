@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from prokurist.compat.brokers import read_brokers
 from prokurist.compat.kafka.errors import KafkaConfigurationError, as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata
 from prokurist.config import ConsumerConfig, ProducerConfig
@@ -60,6 +61,7 @@ def _given(configs: Mapping[str, Any]) -> dict[str, Any]:
     """Without what is None: there it is the default's word for nothing."""
     given = {key: value for key, value in configs.items() if value is not None}
     given.setdefault("bootstrap_servers", "localhost:9092")
+    read_brokers(given)
     return given
 
 

@@ -3,10 +3,13 @@
 Each call is made on both, without a broker, and has to end in the same way.
 """
 
+import copy
+import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import count
 from typing import Any
 
 import confluent_kafka as theirs
@@ -278,3 +281,72 @@ def test_other_arguments_of_produce(producers: list[Any], arguments: dict[str, A
     )
     assert found == expected != None  # noqa: E711 - that would be no refusal
     assert len(producers[1]) == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kind: str(kind(-185)).partition(",str=")[0],
+        lambda kind: str(kind(3, "reason")),
+        lambda kind: repr(kind(-150, "reason", fatal=True)),
+        lambda kind: f"{kind(3, 'reason')}|{kind(3, 'reason')!r}",
+        lambda kind: (kind(3, "reason").code(), kind(3).name(), kind(3, "").str()),
+        lambda kind: kind(9999).name(),
+        lambda kind: (kind(3) == 3, kind(3) == kind(3, "other"), kind(3) != 4),
+        lambda kind: (kind(3) < 4, kind(3) > kind(2), kind(3) <= 3, kind(3) >= 4),
+        lambda kind: (hash(kind(-185)), kind(-185) in {-185: 0}),
+        lambda kind: str(pickle.loads(pickle.dumps(kind(3, "reason", retriable=True)))),
+        lambda kind: pickle.loads(pickle.dumps(kind(3, "r", True))).fatal(),
+        lambda kind: str(copy.deepcopy(kind(3, "reason"))),
+        lambda kind: kind(),
+        lambda kind: kind("3"),
+        lambda kind: kind(code=3),
+    ],
+    ids=count(),
+)
+def test_an_error_is_a_value(call: Callable[[Any], object]) -> None:
+    """B457: with its number, its text and an order, as there."""
+    expected = outcome(lambda: call(theirs.KafkaError))
+    assert outcome(lambda: call(face.KafkaError)) == expected
+
+
+def raised_past(package: Any, error: Exception) -> None:
+    """Raise an error past an `except` that names what it is not, besides what it is."""
+    try:
+        raise error
+    except package.KafkaError as caught:
+        raise AssertionError("it is no KafkaError") from caught
+
+
+@pytest.mark.parametrize("package", [theirs, face], ids=["theirs", "ours"])
+def test_both_classes_of_errors_stand_in_one_except(package: Any) -> None:
+    """B457: where an error of another class comes by, too."""
+    error = package.KafkaException(package.KafkaError(-185))
+    for each in (error, LookupError("mine")):
+        with pytest.raises(type(each)) as caught:
+            raised_past(package, each)
+        assert caught.value is each
+    assert str(error) == str(error.args[0])
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "localhost",
+        "localhost:1",
+        "PLAINTEXT://localhost:1",
+        "plaintext://localhost",
+        "localhost:1,",
+        " localhost:1 , localhost:2",
+        "localhost:1/",
+        "",
+        ",",
+    ],
+)
+def test_a_broker_is_named_in_librdkafkas_spellings(servers: str) -> None:
+    """B458: without a port, behind a protocol, with a comma too many."""
+    found = []
+    for package, more in ((theirs, QUIET), (face, {})):
+        given = {"bootstrap.servers": servers, "group.id": "billing", **more}
+        found.append(outcome(lambda: package.Consumer(given).close()))  # noqa: B023
+    assert found[0] == found[1] or not servers.strip(",")

@@ -54,7 +54,7 @@ def test_one_fault_is_the_message() -> None:
 
 def test_what_follows_from_a_fault_is_no_fault() -> None:
     """A rule between keys is not held against a default that stands for a bad value."""
-    keys = {"group.id": " ", "enable.auto.commit": True, "bootstrap.servers": "kafka1"}
+    keys = {"group.id": " ", "enable.auto.commit": True, "bootstrap.servers": "kafka1:"}
     with pytest.raises(ConfigException) as caught:
         ConsumerConfig(keys)
     assert [fault.partition("=")[0] for fault in caught.value.faults] == [

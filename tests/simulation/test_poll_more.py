@@ -1,0 +1,61 @@
+"""Polls of so many records, and pieces of work that several polls make up."""
+
+import pytest
+
+from prokurist import errors
+from prokurist.types import OffsetAndMetadata
+from tests.simulation.reading import A, offsets, reader, written
+from tests.simulation.returning import committed
+
+
+def test_a_poll_may_be_of_fewer_records() -> None:
+    """B455: than `max.poll.records`, or of more; not of none."""
+    world = written(9)
+    with reader(world, max_poll_records=4) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=2)) == {A: [0, 1]}
+        assert offsets(consumer.poll(1.0, max_records=6)) == {A: [2, 3, 4, 5, 6, 7]}
+        for most, kind in ((0, ValueError), (True, TypeError), ("1", TypeError)):
+            with pytest.raises(kind, match="max_records"):
+                consumer.poll(0, max_records=most)  # type: ignore[arg-type]
+
+
+def test_more_behind_a_poll_is_one_piece_of_work() -> None:
+    """B455: none of it counts as done before the next poll, and all of it may be taken back."""
+    world = written(4)
+    keys = {"enable_auto_commit": True, "auto_commit_interval_ms": 100}
+    with reader(world, **keys) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=2)) == {A: [0, 1]}
+        world.clock.sleep(1.0)
+        assert offsets(consumer.poll_more(1.0, max_records=1)) == {A: [2]}
+        world.at(world.clock.time + 2.0, lambda: world.control.append(A, b"late"))
+        assert offsets(consumer.poll_more(1.0)) == {A: [3]}
+        assert offsets(consumer.poll_more(5.0)) == {A: [4]}
+        assert not consumer.poll_more(1.0)
+        assert committed(world) is None
+        assert consumer.progress()[A].returned == OffsetAndMetadata(5, "", 0)
+        consumer.take_back()
+        assert consumer.progress()[A].returned is None
+        assert offsets(consumer.poll(1.0)) == {A: [0, 1, 2, 3, 4]}
+        consumer.poll(1.0)
+        consumer.poll(1.0)
+        assert consumer.progress()[A].committed == committed(world) == 5
+        assert consumer.progress()[A].end_met == 5
+
+
+def test_an_error_behind_a_poll_waits_for_the_next() -> None:
+    """B455: more of it is nothing, at once."""
+    world = written(3)
+
+    def made(given: bytes) -> bytes:
+        if given == b"bad":
+            raise ValueError(given)
+        return given
+
+    with reader(world, value_deserializer=made) as consumer:
+        assert offsets(consumer.poll(1.0)) == {A: [0, 1, 2]}
+        world.control.append(A, b"bad")
+        began = world.clock.time
+        assert not consumer.poll_more(9.0)
+        assert world.clock.time - began < 2.0
+        with pytest.raises(errors.RecordDeserializationException):
+            consumer.poll(1.0)
