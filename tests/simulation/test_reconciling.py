@@ -448,7 +448,7 @@ def renamed(patch: pytest.MonkeyPatch, former: str, name: str) -> None:
 
 @pytest.mark.parametrize("heard", [False, True])
 def test_a_topic_that_is_given_another_name_is_read_on(
-    heard: bool, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, *, heard: bool
 ) -> None:
     """B475: by brokers that give its id that name for a while; the loop turns on."""
     world = grouped(records=1)
