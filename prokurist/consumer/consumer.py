@@ -40,6 +40,7 @@ from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing
+from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
@@ -84,6 +85,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         IllegalStateException: gevent or eventlet has patched threads, sockets or `select`.
     """
 
+    @without_locals
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -402,7 +404,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
 
     def __repr__(self) -> str:
-        machinery = self._built()
+        # Printed with a traceback's locals, it may be one whose constructor has raised.
+        machinery: Machinery | None = self.__dict__.get("_machinery")
+        if machinery is None:
+            return "KafkaConsumer(not built)"
         return f"KafkaConsumer({machinery.client_id}, {machinery.thread.life.value})"
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.
