@@ -19,6 +19,7 @@ from prokurist.config.producer import ProducerKeys
 from prokurist.config.report import ConfigReport
 from prokurist.config.secret import MASK, Secret
 from prokurist.config.table import Client, table
+from prokurist.errors.local_variables import without_locals
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -44,6 +45,7 @@ class ConsumerConfig(ConsumerKeys):
 
     given: frozenset[str]
 
+    @without_locals
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -92,6 +94,7 @@ class ProducerConfig(ProducerKeys):
 
     given: frozenset[str]
 
+    @without_locals
     def __init__(
         self,
         config: Mapping[str, object] | None = None,

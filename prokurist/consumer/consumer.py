@@ -41,6 +41,7 @@ from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing
+from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
@@ -85,6 +86,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         IllegalStateException: gevent or eventlet has patched threads, sockets or `select`.
     """
 
+    @without_locals
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -406,7 +408,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
 
     def __repr__(self) -> str:
-        side = self._built()
+        # Printed with a traceback's locals, it may be one whose constructor has raised.
+        side: ConsumerSide | None = self.__dict__.get("_side")
+        if side is None:
+            return "KafkaConsumer(not built)"
         return f"KafkaConsumer({side.client_id}, {side.thread.life.value})"
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.

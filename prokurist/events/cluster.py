@@ -7,7 +7,8 @@ A newer answer is merged into it by three rules. An older leader epoch changes
 nothing about that partition: answers of several brokers overtake each other, and
 only the epoch says which is newer. A new topic id starts from nothing: the topic was
 deleted and created again, and its epochs count from 0. Brokers before
-2.8 send no ids; what they repeat often enough is believed, older epochs included.
+2.8 send no ids; what they repeat often enough is believed, older epochs included. With an
+id it has to be repeated more often.
 So is what metadata repeat against a leader that only an error answer named (KIP-951).
 """
 
@@ -29,6 +30,14 @@ They make a topic without an id a new one, and a leader that an error answer nam
 one. One broker that lags behind says so once or twice, and the next one is asked. Without
 this the leaders of a topic that was created again would never be known (B196), nor the leader
 of a partition of which a broker has named too high an epoch.
+"""
+
+BELIEVED_OF_AN_ID: Final = 10
+"""The same of a topic whose id stays: its epochs do not go back, unless one was wrong.
+
+A broker that is cut off from the controller may say so more often. Believed, it costs a try at
+the former leader, which names the next one; an epoch that no leader ever comes to would cost
+the partition for good.
 """
 
 
@@ -89,7 +98,7 @@ class TopicView:
             if view.is_older_than(older.partitions.get(number))
         }
         ignored = older.ignored + 1 if overtaken else 0
-        if self.id is None and ignored >= BELIEVED:
+        if ignored >= (BELIEVED if self.id is None else BELIEVED_OF_AN_ID):
             return self
         if ignored >= BELIEVED:
             overtaken = {number: view for number, view in overtaken.items() if not view.is_hint}

@@ -25,6 +25,7 @@ from prokurist.assembly.producer import (
 )
 from prokurist.config import ProducerConfig
 from prokurist.errors import IllegalStateException
+from prokurist.errors.local_variables import without_locals
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.implementation import Delivery, Sender
@@ -87,6 +88,7 @@ class KafkaProducer(EndingCalls):
         IllegalStateException: gevent or eventlet has patched threads, sockets or `select`.
     """
 
+    @without_locals
     def __init__(
         self,
         config: Mapping[str, object] | None = None,
@@ -324,7 +326,10 @@ class KafkaProducer(EndingCalls):
         )
 
     def __repr__(self) -> str:
-        side = self._built()
+        # Printed with a traceback's locals, it may be one whose constructor has raised.
+        side: ProducerSide | None = self.__dict__.get("_side")
+        if side is None:
+            return "KafkaProducer(not built)"
         return f"KafkaProducer({side.client_id}, {side.thread.life.value})"
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.

@@ -105,6 +105,20 @@ def test_a_wrong_answer_for_minutes(
         assert drained(consumer, 5.0) == {A: [3]}
 
 
+def test_an_epoch_that_metadata_told_once_and_no_leader_has_is_given_up() -> None:
+    """B479: brokers that all tell an older one are believed after ten answers."""
+    world = in_racks()
+    with reader(world, metadata_max_age_ms=1_000) as consumer:
+        assert drained(consumer) == {A: [0, 1, 2]}
+        _, epoch = world.control.leader(A)
+        world.control.set_epoch(A, HIGH)
+        consumer.poll(2.0)
+        world.control.set_epoch(A, epoch)
+        consumer.poll(60.0)
+        world.control.append(A, b"x")
+        assert drained(consumer, 5.0) == {A: [3]}
+
+
 def test_a_committed_epoch_that_no_log_knows_is_asked_about_in_pauses(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from prokurist.compat.absent import Client
 from prokurist.compat.confluent_kafka.settings import Settings
+from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import CallersClock, MonotonicClock
 
 
@@ -17,6 +18,7 @@ class ConfluentClient(Client):
     _kind: ClassVar[Callable[[Mapping[str, Any]], Any]]
     """The client below."""
 
+    @without_locals
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, logger: object = None, **keywords: Any
     ) -> None:

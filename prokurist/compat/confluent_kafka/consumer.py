@@ -372,4 +372,4 @@ class Consumer(Committing):
         self._closed = True
 
     def __repr__(self) -> str:
-        return f"Consumer({self._consumer!r})"
+        return f"Consumer({self.__dict__.get('_consumer')!r})"

@@ -346,7 +346,7 @@ class Producer(ConfluentClient):
                 producer.close(0)
 
     def __repr__(self) -> str:
-        return f"Producer({self._producer!r})"
+        return f"Producer({self.__dict__.get('_producer')!r})"
 
     def _serve(self) -> int:
         served = 0

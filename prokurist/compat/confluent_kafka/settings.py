@@ -154,7 +154,7 @@ def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict
             raise TypeError(f"{name} is called, and {callback!r} cannot be")
     given = config.pop("logger", logger)
     if isinstance(given, logging.Logger):
-        warnings.warn(_LOGGER, ConfigWarning, stacklevel=4)
+        warnings.warn(_LOGGER, ConfigWarning, stacklevel=5)
     read_brokers(config)
     return config, callbacks
 
@@ -189,7 +189,7 @@ def _drop_others(kind: Any, other: Any, rest: dict[str, Any]) -> None:
             dropped.append(key)
     if dropped:
         text = f"keys of the other client have no effect here: {', '.join(dropped)}"
-        warnings.warn(text, ConfigWarning, stacklevel=4)
+        warnings.warn(text, ConfigWarning, stacklevel=5)
 
 
 def _choose_partitioner(rest: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer as OurConsumer
 from prokurist.consumer.listeners import ConsumerRebalanceListener
 from prokurist.errors import KafkaException, TimeoutException
+from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
 from prokurist.types import OffsetAndMetadata as OurOffset
@@ -49,6 +50,7 @@ class KafkaConsumer(LookingUp):
         }
     )
 
+    @without_locals
     def __init__(self, *topics: str, **configs: Any) -> None:
         rest, found = consumer_settings(configs)
         idle = configs.get("consumer_timeout_ms")
@@ -303,4 +305,4 @@ class KafkaConsumer(LookingUp):
         self.close(autocommit=kind is None)
 
     def __repr__(self) -> str:
-        return f"KafkaConsumer({self._consumer!r})"
+        return f"KafkaConsumer({self.__dict__.get('_consumer')!r})"

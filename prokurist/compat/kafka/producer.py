@@ -14,6 +14,7 @@ from prokurist.compat.kafka.settings import OfNull, producer_settings
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
 from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutException
+from prokurist.errors.local_variables import without_locals
 from prokurist.producer.producer import KafkaProducer as OurProducer
 
 _TRANSACTIONS: Final = "transactions are not built yet"
@@ -43,6 +44,7 @@ class KafkaProducer(Client):
         }
     )
 
+    @without_locals
     def __init__(self, **configs: Any) -> None:
         rest, found = producer_settings(configs)
         self._wire(OurProducer(rest), found)
@@ -131,4 +133,4 @@ class KafkaProducer(Client):
         self._producer.close(seconds(timeout, self._wait))
 
     def __repr__(self) -> str:
-        return f"KafkaProducer({self._producer!r})"
+        return f"KafkaProducer({self.__dict__.get('_producer')!r})"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from prokurist.errors import IllegalStateException, KafkaException, SaslAuthenticationException
+from prokurist.errors.local_variables import clear_locals
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +37,7 @@ class Job:
         try:
             self.value = self.work()
         except KafkaException as error:
+            clear_locals(error)  # Its causes' frames hold what the credentials are made of.
             self.error = error.with_traceback(None)
         except BaseException as error:  # noqa: BLE001 - the application's code, SystemExit too
             # Without the error itself: its text or its frames may hold the secret.

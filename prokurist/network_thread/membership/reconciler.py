@@ -17,7 +17,9 @@ it takes a list without it for that word. So a list that is sent while something
 everything is said again after an error, contains what comes: its callback may be running.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
-another one, even under the same name.
+another one, even under the same name. Where brokers give an id another name, what is held
+under the former one is given back. So each pass takes something from what is held, or adds
+to what is read, which is a part of it; with nothing left of either the work is done.
 """
 
 from collections.abc import Callable, Mapping
@@ -117,8 +119,7 @@ class Reconciler:
     @property
     def is_needed(self) -> bool:
         """Whether anything can be done towards the target."""
-        named = self._named()
-        return not self._greeted or named.keys() != self._read or bool(self._gone())
+        return not self._greeted or self._named().keys() != self._read or bool(self._gone())
 
     @property
     def is_working(self) -> bool:
@@ -189,9 +190,12 @@ class Reconciler:
         return frozenset((self._held[tp], tp.partition) for tp in self._read | self._gone())
 
     def _gone(self) -> frozenset[TopicPartition]:
-        """The partitions to be revoked."""
+        """The partitions to be revoked: the target lacks them, or has them by another name."""
+        named = self._named()
         return frozenset(
-            tp for tp, each in self._held.items() if (each, tp.partition) not in self._target
+            tp
+            for tp, each in self._held.items()
+            if tp not in named or (each, tp.partition) not in self._target
         )
 
     def _named(self) -> Mapping[TopicPartition, UUID]:

@@ -44,13 +44,18 @@ class TopicNames:
         self._asking: Operation[None] | None = None
 
     def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
-        """The known names of some topic ids; others are forgotten."""
-        told = {
-            view.id: name
-            for name, view in self._metadata.cluster.topics.items()
-            if view.id is not None
+        """The known names of some topic ids; others are forgotten.
+
+        Where brokers give several names to an id, the one that is known already stays.
+        """
+        topics = self._metadata.cluster.topics
+        told = {view.id: name for name, view in topics.items() if view.id is not None}
+        kept = {
+            each: name
+            for each, name in self._names.items()
+            if each not in told or ((view := topics.get(name)) is not None and view.id == each)
         }
-        known = {**self._names, **told}
+        known = {**told, **kept}
         self._names = {each: known[each] for each in ids if each in known}
         return dict(self._names)
 

@@ -19,9 +19,12 @@ KNOWN, UNKNOWN = UUID(int=1), UUID(int=2)
 class Names:
     """One topic has a name; all of a `TopicNames` that is asked here."""
 
+    def __init__(self) -> None:
+        self.name = "orders"
+
     def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
         """See `TopicNames`."""
-        return {each: "orders" for each in ids if each == KNOWN}
+        return {each: self.name for each in ids if each == KNOWN}
 
     def want(self, ids: Collection[UUID]) -> None:
         """See `TopicNames`."""
@@ -42,26 +45,32 @@ class Hands:
         self.coming = Promise[bool]()
         self.going = Promise[bool]()
         self.committed: list[bool] = []
+        self.moved: list[tuple[str, frozenset[str]]] = []
 
     async def take(
-        self, _term: int, _partitions: Partitions, _ids: object, *, commit: bool
+        self, _term: int, partitions: Partitions, _ids: object, *, commit: bool
     ) -> bool:
         """See `PartitionTransitions`."""
+        self.moved.append(("take", frozenset(each.topic for each in partitions)))
         self.committed.append(commit)
         return await self.coming
 
-    async def give_back(self, _term: int, _partitions: Partitions) -> bool:
+    async def give_back(self, _term: int, partitions: Partitions) -> bool:
         """See `PartitionTransitions`."""
+        self.moved.append(("give back", frozenset(each.topic for each in partitions)))
         return await self.going
 
 
 def reconciler(
-    hands: Hands, settled: list[bool], stuck: list[bool] | None = None
+    hands: Hands,
+    settled: list[bool],
+    stuck: list[bool] | None = None,
+    names: Names | None = None,
 ) -> Reconciler:
     """One of a membership that has just begun."""
     made = Reconciler(
         cast("PartitionTransitions", hands),
-        cast("TopicNames", Names()),
+        cast("TopicNames", names or Names()),
         settled.append,
         ([] if stuck is None else stuck).append,
     )
@@ -149,3 +158,22 @@ def test_another_wish_that_asks_for_nothing_is_settled_at_once() -> None:
     assert settled == [True, True, False]
     assert it.owned() == (assigned(0),)
     assert "1 owned, 1 wanted" in repr(it)
+
+
+def test_what_is_held_under_a_former_name_is_given_back() -> None:
+    """B475: the id has another name now; without an end it was taken again and again."""
+    hands, settled, names = Hands(), list[bool](), Names()
+    it = reconciler(hands, settled, names=names)
+    hands.coming.keep(True)
+    hands.going.keep(True)
+    it.aim((assigned(0, 1),))
+    names.name = "payments"
+    it.go_on()
+    assert hands.moved == [
+        ("take", {"orders"}),
+        ("give back", {"orders"}),
+        ("take", {"payments"}),
+    ]
+    assert it.owned() == (assigned(0, 1),)
+    assert not it.is_needed
+    assert not it.is_working
