@@ -329,8 +329,8 @@ def dispatch(
                 calls.start(call, topics.known(call, topic, partition))
             case LookUpTopic(call, topic):
                 calls.start(call, look_ups.partitions_of(call, topic))
-            case ListTopics(call):
-                calls.start(call, look_ups.list_all(call))
+            case ListTopics(call, names):
+                calls.start(call, look_ups.list_topics(call, names))
             case Purge(call) if call.is_open:
                 call.finish(produce.purge(purged(), everything=False))
             case Purge(_):

@@ -75,8 +75,8 @@ def dispatch(
                 calls.start(call, work)
             case LookUpTopic(call, topic):
                 calls.start(call, topics.partitions_of(call, topic))
-            case ListTopics(call):
-                calls.start(call, topics.list_all(call))
+            case ListTopics(call, names):
+                calls.start(call, topics.list_topics(call, names))
             case LookUpPosition() | LookUpPositions() | DropStale():
                 positions.take(event)
             case Prefetch():
