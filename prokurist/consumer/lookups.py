@@ -201,10 +201,11 @@ class Lookups:
         names = None if topics is None else topics_in(topics)
         with self._caller.inside("list_topics"):
             call = self._caller.call("list_topics", timeout)
-            found: dict[str, list[PartitionInfo]] = {}
             if names is not None and not names:
-                return found
+                return {}
             if call.without_time:
                 return dict(self._caller.refuse(call))
-            found = self._caller.ask(call, ListTopics(call, names))
+            found: dict[str, list[PartitionInfo]] = self._caller.ask(
+                call, ListTopics(call, names)
+            )
             return found

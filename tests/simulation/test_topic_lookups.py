@@ -239,7 +239,7 @@ def test_a_topic_in_the_list_that_nothing_can_be_said_of() -> None:
 
 
 def test_several_topics_are_asked_for_at_once() -> None:
-    """B465: one request names them all; it asks no other topics, and the snapshot is not used."""
+    """B465: one request names them all and no others, whatever the snapshot knows."""
     world = World(topics={"orders": 3, "bills": 2, "other": 1})
     member = world.client()
     look_up(world, member)
