@@ -263,7 +263,7 @@ def test_a_place_ends_when_its_topic_was_missing_for_long(
 
 @pytest.mark.parametrize("fails", ["true", "false"])
 def test_a_selection_that_was_narrowed(fails: str, caplog: pytest.LogCaptureFixture) -> None:
-    """What the user takes off the selection is no loss; its place is dropped, and that logged."""
+    """What the user takes off the selection is no loss; its place is dropped, as is logged."""
     bench = Bench(failOnDataLoss=fails)
     with caplog.at_level(logging.WARNING, "prokurist"):
         end = bench.latest({**at(7, 20), "gone": {"0": 5}})
@@ -299,6 +299,18 @@ def test_a_recreated_topic_is_read_from_its_beginning() -> None:
         bench.brokers.away = set()
         later = bench.latest(end)
         assert bench.planned(end, later) == {1: [0, 1]}
+
+
+def test_a_recreated_topic_that_ends_where_the_former_did() -> None:
+    """Its rows are read all the same: the end that Spark is given is not its start."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.ids = {"t": UUID(int=1)}
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.ids = {"t": UUID(int=2)}
+    bench.clock.time += 5.0
+    end = bench.latest(at(10, 20))
+    assert bench.planned(at(10, 20), end) == {0: [0, 10], 1: [0, 20]}
+    assert bench.latest(end) == end
 
 
 def test_a_topic_recreated_between_a_list_and_a_look_up() -> None:
