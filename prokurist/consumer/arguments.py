@@ -89,13 +89,28 @@ def subscription_in(
         if not isinstance(given.pattern, str):
             raise TypeError(f"topics are matched by a pattern of str, not of bytes: {given!r}")
         return given
+    return topics_in(
+        given, "one subscribes to topics, to a re.Pattern or to a SubscriptionPattern, not to"
+    )
+
+
+def topics_in(
+    given: str | Iterable[str], rule: str = "topics are names, one or several, not"
+) -> frozenset[str]:
+    """Check names of topics, one or several.
+
+    Args:
+        given: They.
+        rule: Begins the text of an error about something else.
+
+    Raises:
+        TypeError: It is something else.
+        ValueError: A name is empty.
+    """
     # Bytes are an iterable of numbers: topic_in is to name them as they were given.
     several: object = (given,) if isinstance(given, str | bytes) else given
     if not isinstance(several, Iterable):
-        raise TypeError(
-            f"one subscribes to topics, to a re.Pattern or to a SubscriptionPattern, not to "
-            f"{given!r}"
-        )
+        raise TypeError(f"{rule} {given!r}")
     return frozenset(topic_in(each) for each in several)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import partition_in, partitions_in, topic_in
+from prokurist.consumer.arguments import partition_in, partitions_in, topic_in, topics_in
 from prokurist.events.application_events import (
     Edge,
     ListTopics,
@@ -180,20 +180,32 @@ class Lookups:
             return found
 
     def list_topics(
-        self, timeout: float | timedelta | None = None
+        self,
+        timeout: float | timedelta | None = None,
+        *,
+        topics: Iterable[str] | None = None,
     ) -> dict[str, list[PartitionInfo]]:
-        """Look up all topics that the user may see, and their partitions.
+        """Look up topics and their partitions, as a broker tells them now.
 
         Args:
             timeout: Seconds; None for `default.api.timeout.ms`.
+            topics: Names; one request asks for all of them, and those that do not exist are
+                left out. None for all topics that the user may see.
 
         Raises:
+            InvalidTopicException: No topic can have one of the names.
             TimeoutException: The time is over.
+            TopicAuthorizationException: Not allowed on a topic that is named.
             WakeupException: `wakeup` was called.
         """
+        names = None if topics is None else topics_in(topics)
         with self._caller.inside("list_topics"):
             call = self._caller.call("list_topics", timeout)
+            if names is not None and not names:
+                return {}
             if call.without_time:
                 return dict(self._caller.refuse(call))
-            found: dict[str, list[PartitionInfo]] = self._caller.ask(call, ListTopics(call))
+            found: dict[str, list[PartitionInfo]] = self._caller.ask(
+                call, ListTopics(call, names)
+            )
             return found

@@ -111,9 +111,14 @@ class LookUpTopic:
 
 @dataclass(frozen=True, slots=True)
 class ListTopics:
-    """Look up all topics that the user may see: `{topic: [PartitionInfo]}`."""
+    """Look up topics as a broker tells them now: `{topic: [PartitionInfo]}`.
+
+    Attributes:
+        topics: Their names; None for all that the user may see.
+    """
 
     call: Call
+    topics: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

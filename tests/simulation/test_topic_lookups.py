@@ -22,10 +22,11 @@ def partitions_for(
 
 
 def list_topics(
-    world: World, member: Member, timeout: float = 5.0
+    world: World, member: Member, *names: str, timeout: float = 5.0
 ) -> dict[str, list[PartitionInfo]]:
-    """List all topics, as `list_topics` does."""
-    answer = world.ask(member, ListTopics(world.call("list_topics", timeout)))
+    """List all topics, or those that are named, as `list_topics` does."""
+    asked = frozenset(names) or None
+    answer = world.ask(member, ListTopics(world.call("list_topics", timeout), asked))
     return cast("dict[str, list[PartitionInfo]]", answer)
 
 
@@ -235,6 +236,51 @@ def test_a_topic_in_the_list_that_nothing_can_be_said_of() -> None:
     world.control.fail("Metadata", -1, times=None, topic="b")
     with pytest.raises(errors.UnknownServerException):
         list_topics(world, member)
+
+
+def test_several_topics_are_asked_for_at_once() -> None:
+    """B465: one request names them all and no others, whatever the snapshot knows."""
+    world = World(topics={"orders": 3, "bills": 2, "other": 1})
+    member = world.client()
+    look_up(world, member)
+    world.control.recreate_topic("orders", 4)
+    world.control.forget_requests()
+    found = list_topics(world, member, "orders", "bills")
+    assert {name: len(infos) for name, infos in found.items()} == {"bills": 2, "orders": 4}
+    assert found["orders"][0].topic_id == world.cluster.state.topics["orders"].id
+    (entry,) = questions(world)
+    assert sorted(each.name for each in entry.body.topics) == ["bills", "orders"]
+    assert idle(member)
+
+
+def test_of_several_topics_those_that_do_not_exist_are_left_out() -> None:
+    """B465: asked for three times, the others once; a deadline ends that as well."""
+    world = World(topics={"orders": 1})
+    member = world.client()
+    began = world.clock.time
+    assert list(list_topics(world, member, "orders", "gone", "nothing")) == ["orders"]
+    assert 0.24 <= world.clock.time - began <= 0.4
+    assert [len(each.body.topics) for each in questions(world)] == [3, 2, 2]
+    assert list(list_topics(world, member, "orders", "gone", timeout=0.15)) == ["orders"]
+    world.cluster.state.auto_create = True
+    assert list(list_topics(world, member, "new")) == []
+    assert "new" not in world.cluster.state.topics
+    world.control.fail("Metadata", 3, times=2, topic="orders")
+    assert list(list_topics(world, member, "orders")) == ["orders"]
+    world.control.fail("Metadata", 5, times=1, topic="orders")
+    assert list(list_topics(world, member, "orders", "gone")) == ["orders"]
+
+
+def test_of_several_topics_one_is_refused() -> None:
+    """B465: the error names it, and not the others."""
+    world = World(topics={"orders": 1, "secret": 1})
+    member = world.client()
+    world.control.deny(topic="secret")
+    with pytest.raises(errors.TopicAuthorizationException) as caught:
+        list_topics(world, member, "orders", "secret")
+    assert caught.value.topics == ("secret",)
+    with pytest.raises(errors.InvalidTopicException):
+        list_topics(world, member, "orders", "x" * 40_000)
 
 
 def test_no_interest_is_left_behind() -> None:

@@ -1,10 +1,12 @@
-"""Look-ups of topics: the partitions of one, and the list of all.
+"""Look-ups of topics: the partitions of one, the list of some, and the list of all.
 
 Thread: the network thread alone. What is answered here goes to who asked and not
 into the snapshot of the cluster: a look-up is no lasting interest, and the list
 of all topics may be a hundred times what the client works with.
 """
 
+from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
@@ -45,7 +47,7 @@ NOT_LISTED: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_F
 
 
 class TopicManager:
-    """Looks topics up for calls: the partitions of one, and the list of all.
+    """Looks topics up for calls: the partitions of one, the list of some, and that of all.
 
     Args:
         client: To ask with.
@@ -74,7 +76,7 @@ class TopicManager:
         """Return the events about topics that any client may ask about."""
         return {
             LookUpTopic: lambda event: self.partitions_of(event.call, event.topic),
-            ListTopics: lambda event: self.list_all(event.call),
+            ListTopics: lambda event: self.list_topics(event.call, event.topics),
         }
 
     async def partitions_of(self, call: Call, topic: str) -> list[PartitionInfo]:
@@ -89,36 +91,66 @@ class TopicManager:
         known = self._metadata.cluster.topics.get(topic)
         if known is not None and not known.error:
             return self._metadata.cluster.partitions_of(topic)
-        check_names([topic])
-        retries = Retries(call, self._timer, self._backoff)
-        unknown = 0
-        while True:
-            answer = await self._ask(call, Metadata((topic,), (), self._create), retries)
-            cluster = snapshot_of(answer.response)
-            view = cluster.topics.get(topic)
-            if view is None:
-                error: KafkaException = RetriableException(
-                    f"{answer.node} left {topic} out of its answer"
-                )
-            elif not view.error:
-                return cluster.partitions_of(topic)
-            else:
-                error = topic_error(METADATA, view.error, [topic])
-                if METADATA.of(view.error) is Action.FATAL:
-                    raise error
-                unknown = unknown + 1 if view.error == UNKNOWN_TOPIC_OR_PARTITION else 0
-                # A late "unknown" is a better answer than a TimeoutException.
-                if unknown >= UNKNOWN_ANSWERS or (unknown and not retries.in_time):
-                    return []
-            self._note(call, answer, error)
-            await retries.pause()
+        return (await self._list_some(call, [topic], create=self._create)).get(topic, [])
 
-    async def list_all(self, call: Call) -> dict[str, list[PartitionInfo]]:
-        """All topics that the user may see, Kafka's own included, by name.
+    async def list_topics(
+        self, call: Call, names: Collection[str] | None = None
+    ) -> dict[str, list[PartitionInfo]]:
+        """The partitions of some topics as a broker tells them now, by name.
+
+        Args:
+            call: Who asks.
+            names: The topics; those that do not exist are left out, and none is made. None
+                for all that the user may see, Kafka's own included.
 
         Raises:
+            InvalidTopicException: No topic can bear one of the names.
             KafkaException: A topic is in a state that no patience mends.
+            TopicAuthorizationException: The user may not see one that is named.
         """
+        if names is None:
+            return await self._list_all(call)
+        found = await self._list_some(call, names, create=False)
+        return dict(sorted(found.items()))
+
+    async def _list_some(
+        self, call: Call, names: Collection[str], *, create: bool
+    ) -> dict[str, list[PartitionInfo]]:
+        """Topics by name; those that are not known yet are asked for again."""
+        check_names(names)
+        retries = Retries(call, self._timer, self._backoff)
+        unknown: Counter[str] = Counter()
+        found: dict[str, list[PartitionInfo]] = {}
+        left = sorted(set(names))
+        while left:
+            answer = await self._ask(call, Metadata(tuple(left), (), create), retries)
+            cluster = snapshot_of(answer.response)
+            omitted = [topic for topic in left if topic not in cluster.topics]
+            odd: dict[int, list[str]] = {}
+            for topic in left:
+                view = cluster.topics.get(topic)
+                if view is None:
+                    continue
+                if not view.error:
+                    found[topic] = cluster.partitions_of(topic)
+                    continue
+                odd.setdefault(view.error, []).append(topic)
+                is_unknown = view.error == UNKNOWN_TOPIC_OR_PARTITION
+                unknown[topic] = unknown[topic] + 1 if is_unknown else 0
+            error = _first_error(odd)
+            if error is None and omitted:
+                error = RetriableException(
+                    f"{answer.node} left {', '.join(omitted)} out of its answer"
+                )
+            # A late "unknown" is a better answer than a TimeoutException.
+            enough = UNKNOWN_ANSWERS if retries.in_time else 1
+            left = [topic for topic in left if topic not in found and unknown[topic] < enough]
+            if left and error is not None:
+                self._note(call, answer, error)
+                await retries.pause()
+        return found
+
+    async def _list_all(self, call: Call) -> dict[str, list[PartitionInfo]]:
         retries = Retries(call, self._timer, self._backoff)
         while True:
             answer = await self._ask(call, Metadata(), retries)
@@ -127,17 +159,14 @@ class TopicManager:
             for view in cluster.topics.values():
                 if view.error and view.error not in NOT_LISTED:
                     odd.setdefault(view.error, []).append(view.name)
-            if not odd:
+            error = _first_error(odd)
+            if error is None:
                 return {
                     name: cluster.partitions_of(name)
                     for name, view in sorted(cluster.topics.items())
                     if not view.error
                 }
             # A list without a topic that is there would be a wrong one: ask again.
-            code = next((c for c in odd if METADATA.of(c) is Action.FATAL), min(odd))
-            error = topic_error(METADATA, code, odd[code])
-            if METADATA.of(code) is Action.FATAL:
-                raise error
             self._note(call, answer, error)
             await retries.pause()
 
@@ -187,3 +216,18 @@ def snapshot_of(answer: MetadataAnswer) -> Cluster:
         topics=views_of(answer),
         keep=(),
     )
+
+
+def _first_error(odd: Mapping[int, list[str]]) -> KafkaException | None:
+    """The error of topics that an answer has codes for; None without any.
+
+    Raises:
+        KafkaException: The same, where asking again will not help.
+    """
+    if not odd:
+        return None
+    code = next((each for each in odd if METADATA.of(each) is Action.FATAL), min(odd))
+    error = topic_error(METADATA, code, odd[code])
+    if METADATA.of(code) is Action.FATAL:
+        raise error
+    return error

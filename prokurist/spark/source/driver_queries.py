@@ -7,26 +7,25 @@ Invariants: `within` bounds all look-ups of one step by one deadline; an error
 of that deadline says what the last question waited for.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
+from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
     ConfigException,
     TimeoutException,
-    UnknownTopicOrPartitionException,
+    TopicAuthorizationException,
 )
 from prokurist.events.clock import Deadline, MonotonicClock
-from prokurist.spark.source.partition_selection import Matching, Partitions, Selection
+from prokurist.spark.source.partition_selection import Matching, Selection, Topics
+from prokurist.spark.source.topic_listing import Listing
 from prokurist.spark.source.worker_consumers import CLOSE, made
-from prokurist.types import PartitionInfo, TopicPartition
+from prokurist.types import TopicPartition
 
-INTERNAL: Final = frozenset(
-    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
-)
-"""Kafka's own topics, which no pattern of topics means."""
 FRESH: Final = {"metadata.max.age.ms": "5000"}
 """How soon a partition that was added is noticed, unless the user says otherwise."""
 BRIEF: Final = {"request.timeout.ms": "5000", "fetch.max.wait.ms": "500"}
@@ -40,9 +39,6 @@ class DriverQueries:
     Args:
         config: Configuration of the client, without a group.
         group: Whose offsets `committed` means.
-
-    Attributes:
-        topic_ids: The id of each topic that was looked at last, where brokers tell it.
     """
 
     def __init__(self, config: Mapping[str, str], group: str | None = None) -> None:
@@ -50,7 +46,6 @@ class DriverQueries:
         self._group = group
         self._clock = MonotonicClock()
         self._consumer: KafkaConsumer | None = None
-        self.topic_ids: dict[str, UUID | None] = {}
         self._deadline: Deadline | None = None
 
     @contextmanager
@@ -70,58 +65,65 @@ class DriverQueries:
         finally:
             self._deadline = None
 
-    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
-        """The partitions of a selection.
-
-        Args:
-            selection: That.
-            fresh: Whether a broker is asked in any case; else what was learnt within
-                `metadata.max.age.ms` is believed.
+    def partitions(self, selection: Selection) -> list[TopicPartition]:
+        """The partitions of a selection, in order.
 
         Raises:
-            UnknownTopicOrPartitionException: There is no such topic.
+            UnknownTopicOrPartitionException: A topic or a partition that is named does not
+                exist.
         """
-        if isinstance(selection, Partitions):
-            return sorted(selection.partitions)
-        if isinstance(selection, Matching):
-            listed = self._client().list_topics(self._left)
-            names = [
-                name
-                for name in listed
-                if name not in INTERNAL and selection.pattern.search(name)
-            ]
-        elif fresh:
-            listed, names = self._client().list_topics(self._left), list(selection.names)
-        else:
-            names = list(selection.names)
-            listed = {name: self._client().partitions_for(name, self._left) for name in names}
-        return self._found(names, listed)
+        listing = self.listing(selection)
+        listing.check()
+        return list(listing.partitions)
 
-    def _found(
-        self, names: Iterable[str], listed: Mapping[str, Sequence[PartitionInfo]]
-    ) -> list[TopicPartition]:
-        """The partitions of topics, in order."""
-        found: list[TopicPartition] = []
-        for name in sorted(names):
-            infos = listed.get(name, ())
-            if not infos:
-                raise UnknownTopicOrPartitionException(
-                    f"the topic {name!r} does not exist, or this user may not describe it: "
-                    f"create it before it is read"
-                )
-            found.extend(sorted(TopicPartition(name, each.partition) for each in infos))
-        self.topic_ids = {name: listed[name][0].topic_id for name in names}
-        return found
+    def listing(self, selection: Selection, known: Collection[str] = ()) -> Listing:
+        """List the topics of a selection, as a broker tells them now.
+
+        Args:
+            selection: Which topics or partitions.
+            known: Topics that a pattern matched before. A list of all topics that lacks one
+                of them may come from a broker that lags, or the user may not see it any more;
+                so such a topic is asked for by its name.
+        """
+        if not isinstance(selection, Matching):
+            named = (
+                selection.names
+                if isinstance(selection, Topics)
+                else {tp.topic for tp in selection.partitions}
+            )
+            listed = self._client().list_topics(self._left, topics=named)
+            return Listing.of(listed, selection)
+        listed = self._client().list_topics(self._left)
+        lacking = {name for name in known if name not in listed}
+        refused: set[str] = set()
+        while lacking:
+            try:
+                listed |= self._client().list_topics(self._left, topics=lacking)
+                break
+            except TopicAuthorizationException as error:
+                refused |= lacking.intersection(error.topics) or lacking
+                lacking -= refused
+        found = {name: infos for name, infos in listed.items() if selection.matches(name)}
+        return Listing.of(found, selection, frozenset(refused))
+
+    def topic_ids(self, topics: Collection[str]) -> dict[str, UUID | None]:
+        """The ids of topics, as a broker tells them now; without those that do not exist."""
+        listed = self._client().list_topics(self._left, topics=topics)
+        return {name: infos[0].topic_id for name, infos in listed.items() if infos}
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """The id of each partition's leader; None where there is none."""
-        wanted = list(partitions)
-        known: dict[TopicPartition, int | None] = {}
-        for name in {tp.topic for tp in wanted}:
-            for each in self._client().partitions_for(name, self._left):
-                node = each.leader
-                known[TopicPartition(name, each.partition)] = None if node is None else node.id
-        return {tp: known.get(tp) for tp in wanted}
+        """The id of each partition's leader; None where there is none.
+
+        A partition that does not exist is left out.
+        """
+        wanted = set(partitions)
+        listed = self._client().list_topics(self._left, topics={tp.topic for tp in wanted})
+        return {
+            tp: None if each.leader is None else each.leader.id
+            for name, infos in listed.items()
+            for each in infos
+            if (tp := TopicPartition(name, each.partition)) in wanted
+        }
 
     def beginnings(
         self, partitions: Collection[TopicPartition]
@@ -183,9 +185,22 @@ class DriverQueries:
 
     def _client(self) -> KafkaConsumer:
         if self._consumer is None:
-            brief = {} if "request.timeout.ms" in self._config else BRIEF
-            self._consumer = made(FRESH | self._config | brief)
+            self._consumer = made(self._client_config())
         return self._consumer
+
+    def _client_config(self) -> dict[str, str]:
+        brief = {} if "request.timeout.ms" in self._config else BRIEF
+        return FRESH | self._config | brief
+
+    @cached_property
+    def max_age(self) -> float:
+        """Seconds for which a list of topics is believed: `metadata.max.age.ms`."""
+        return ConsumerConfig(self._client_config()).metadata_max_age_ms / 1000
+
+    @cached_property
+    def request_timeout(self) -> float:
+        """Seconds for which one request may be unanswered: `request.timeout.ms`."""
+        return ConsumerConfig(self._client_config()).request_timeout_ms / 1000
 
     def close(self) -> None:
         """Close the client, which is built again when it is needed."""

@@ -14,6 +14,10 @@ from prokurist.spark.source.java_patterns import java_pattern
 from prokurist.types import TopicPartition
 
 WAYS: Final = ("subscribe", "subscribePattern", "assign")
+INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""Kafka's own topics, which no pattern of topics means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,10 @@ class Topics:
 
     names: tuple[str, ...]
 
+    def selects(self, partition: TopicPartition) -> bool:
+        """Whether a partition is read if it exists."""
+        return partition.topic in self.names
+
 
 @dataclass(frozen=True, slots=True)
 class Matching:
@@ -29,12 +37,24 @@ class Matching:
 
     pattern: re.Pattern[str]
 
+    def matches(self, topic: str) -> bool:
+        """Whether a topic of this name is read if it exists."""
+        return topic not in INTERNAL and self.pattern.search(topic) is not None
+
+    def selects(self, partition: TopicPartition) -> bool:
+        """Whether a partition is read if it exists."""
+        return self.matches(partition.topic)
+
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
     """A fixed set of partitions."""
 
     partitions: tuple[TopicPartition, ...]
+
+    def selects(self, partition: TopicPartition) -> bool:
+        """Whether a partition is read if it exists."""
+        return partition in self.partitions
 
 
 Selection = Topics | Matching | Partitions

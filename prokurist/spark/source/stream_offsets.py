@@ -8,9 +8,18 @@ has written down once and cannot read would stop the query for ever.
 
 Invariants: each step has one deadline. Where reading began stands in the first end, as
 `$init`, because Spark keeps it nowhere else; an end that is nothing but the beginning is
-recognised by that. A partition that is new begins where its log does. A log that is shorter
-than it was is a loss; where that is borne, the stream goes back to its end, as with Spark's
-own source, and what comes from then on is read.
+recognised by that. A partition that is new begins where its log does, and so does one whose
+topic was created again, which its id tells. A log that is shorter than it was is a loss; where
+that is borne, the stream goes back to its end, as with Spark's own source, and what comes from
+then on is read.
+
+A place is kept while its topic is missing: a broker that lags, or a right that was taken away,
+hides topics that are there. With `failOnDataLoss` the query fails, and its checkpoint has every
+place. Without it the place is kept until the topic has been missing for `brokerDownGraceMs`.
+
+An id belongs to the ends of logs only if the topic was listed with it after they were looked
+up: between a list and a look-up a topic may be deleted and created again. So what is to be
+read is confirmed by one more list of its topics.
 
 A partition whose leader is away stays where it is for this trigger, and the others are read;
 at the start of a query its own start is deferred. That ends with an error after the grace,
@@ -27,21 +36,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from prokurist.errors import (
-    TimeoutException,
-    UnknownTopicOrPartitionException,
-)
+from prokurist.errors import TimeoutException
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.spark import offset_resolution
 from prokurist.spark.errors import DataLossException, Loss
-from prokurist.spark.offset_json import SourceOffset
+from prokurist.spark.offset_json import EARLIEST, SourceOffset
 from prokurist.spark.offset_ranges import OffsetRange, ranges_between
 from prokurist.spark.rate_limits import TriggerLimits
+from prokurist.spark.repeated_warnings import RepeatedWarnings
 from prokurist.spark.source.batch_planning import cut
 from prokurist.spark.source.deferred_starts import DeferringLogs, resolved
 from prokurist.spark.source.driver_queries import DriverQueries
 from prokurist.spark.source.options import OnBrokerDown, Settings
 from prokurist.spark.source.silent_leaders import SilentLeaders
+from prokurist.spark.source.topic_listing import Listing
 from prokurist.spark.start_offsets import Missing, stream_start
 from prokurist.types import TopicPartition, named
 
@@ -52,17 +60,16 @@ END: Final = "the end that Spark gives"
 log: Final = logging.getLogger(__name__)
 
 
+GONE_AFTER: Final = (0.5, 1.0)
+"""Pauses before each list that has to lack a topic until `failOnDataLoss` makes it an error."""
+STREAM: Final = "a stream of Kafka"
+ALL_THERE: Final = "the topics that were read are there"
+
+
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """The beginnings and ends of logs, as looked up once.
+    """The beginnings and ends of logs whose leaders have answered, as looked up once."""
 
-    Attributes:
-        partitions: All partitions that there are.
-        first: Where the logs begin whose leaders have answered.
-        last: Where they end.
-    """
-
-    partitions: frozenset[TopicPartition]
     first: Offsets
     last: Offsets
 
@@ -89,7 +96,12 @@ class Stream:
         self._latest: Offsets | None = None
         self._took_at = -math.inf
         self._down_since: float | None = None
-        self._topic_ids: dict[str, UUID | None] = {}
+        self._listing: Listing | None = None
+        self._listed_at = -math.inf
+        self._topic_ids: dict[str, UUID] = {}
+        self._missing: dict[TopicPartition, float] = {}
+        self._begins: Offsets = {}
+        self._warnings = RepeatedWarnings()
 
     @property
     def limits(self) -> TriggerLimits:
@@ -112,7 +124,10 @@ class Stream:
         """Resolve the start; without silent leaders, unless all have to answer."""
         now = epoch_milliseconds()
         beginning = stream_start(self._settings.given, now)
-        partitions = self._brokers.partitions(self._settings.selection)
+        listing = self._brokers.listing(self._settings.selection)
+        listing.check()
+        self._remember(listing)
+        partitions = listing.partitions
         if self._target is not None:
             starts = offset_resolution.starts(beginning, partitions, self._brokers)
             return SourceOffset(starts, starts)
@@ -133,8 +148,8 @@ class Stream:
             KafkaException: The brokers do not tell in time.
         """
         with self._brokers.within(self._settings.driver_deadline):
-            partitions = self._brokers.partitions(self._settings.selection)
-            self._target = self._brokers.ends(partitions)
+            partitions = self._listed(SourceOffset({})).partitions
+            self._target = self._leaders.answers(partitions, self._brokers.ends, whole=True)
 
     def latest(self, start: Mapping[str, Any], *, limited: bool) -> dict[str, Any]:
         """The end of the next trigger; its start if it reads nothing.
@@ -156,11 +171,14 @@ class Stream:
         self._down_since = None
         self._check_silence()
         self._latest = {**(self._latest or {}), **logs.last}
+        self._begins = logs.first
         ends = self._goal(begun.ends, logs, limited=limited)
-        if ends == given.ends and begun.deferred == given.deferred:
+        # A topic that was created again may end where the former one did, and is not read yet.
+        moved = begun.ends.items() - given.ends.items()
+        if ends == given.ends and begun.deferred == given.deferred and not moved:
             return dict(start)
         self._took_at = self._clock.now()
-        bears_start = given.start == given.ends or begun.ends != given.ends
+        bears_start = given.start == given.ends or moved
         return SourceOffset(ends, begun.ends if bears_start else None, begun.deferred).as_dict()
 
     def report(self) -> dict[str, Any] | None:
@@ -176,9 +194,15 @@ class Stream:
         goal = SourceOffset.of(end, END)
         starts = dict(SourceOffset.of(start, START).ends if goal.start is None else goal.start)
         new = goal.ends.keys() - starts.keys()
-        if new:
+        starts |= {tp: first for tp, first in self._begins.items() if tp in new}
+        if unknown := [tp for tp in new if tp not in starts]:
             with self._brokers.within(self._settings.driver_deadline):
-                starts.update(self._brokers.beginnings(new))
+                starts |= self._leaders.answers(unknown, self._brokers.beginnings, whole=True)
+            if self._leaders.absent and self._settings.fail_on_data_loss:
+                raise DataLossException(
+                    f"{named(self._leaders.absent)} was to be read, and does not exist any "
+                    f"more. Set failOnDataLoss to false to read what is left"
+                )
         return cut(self._settings, ranges_between(starts, goal.ends))
 
     # --- one look at the logs ----------------------------------------------------------
@@ -187,36 +211,60 @@ class Stream:
         """Look up the logs, and the position of the stream.
 
         What is gone is noticed. The second answer has the starts that were deferred until
-        now, and is else what was given.
+        now, and those of topics that were created again; it lacks what is not read any more.
         """
-        partitions = self._there(given.ends)
-        logs = self._asked(partitions)
-        if any(tp in logs.last and logs.last[tp] < at for tp, at in given.ends.items()):
-            # A new leader may have said so, just after its election.
-            logs = self._asked(partitions)
-        found = resolved(given.deferred, logs.first, logs.last, self._brokers, self._leaders)
-        deferred = {
-            tp: each
-            for tp, each in given.deferred.items()
-            if tp in logs.partitions and tp not in found
-        }
-        begun = SourceOffset({**given.ends, **found}, given.start, deferred)
-        self._notice(begun.ends, logs)
+        absent: set[TopicPartition] = set()
+        while True:
+            listing = self._listed(given)
+            logs = self._asked(given, listing)
+            # A broker that lags may go on listing what does not exist: that is not waited for.
+            listed_absent, absent = absent, self._leaders.absent
+            if self._is_confirmed(given, listing, logs) and absent <= listed_absent:
+                break
+            self._listing = None
+            if not self._brokers.has_time:
+                raise TimeoutException("the topics that are read are not the same for long")
+        recreated = self._recreated(listing)
+        ends, deferred = self._places(given, listing, recreated)
+        answering = {tp: each for tp, each in deferred.items() if tp in logs.last}
+        found = resolved(answering, logs.first, logs.last, self._brokers, self._leaders)
+        deferred = {tp: each for tp, each in deferred.items() if tp not in found}
+        begun = SourceOffset({**ends, **found}, given.start, deferred)
+        self._notice(given, begun.ends, logs, recreated)
+        self._remember(listing)
         return logs, begun
 
-    def _asked(self, partitions: list[TopicPartition]) -> LogBounds:
-        there, brokers = frozenset(partitions), self._brokers
-        if not partitions:
-            return LogBounds(there, {}, {})
-        if self._target is not None:
-            return LogBounds(there, brokers.beginnings(partitions), brokers.ends(partitions))
-        self._leaders.forget_others(there)
-        edges = self._leaders.answers(partitions, self._edges)
+    def _asked(self, given: SourceOffset, listing: Listing) -> LogBounds:
+        """Look up the logs, twice if one is shorter than it was."""
+        logs = self._bounds(listing.partitions)
+        if any(tp in logs.last and logs.last[tp] < at for tp, at in given.ends.items()):
+            # A new leader may have said so, just after its election.
+            logs = self._bounds(listing.partitions)
+        return logs
+
+    def _bounds(self, partitions: Collection[TopicPartition]) -> LogBounds:
+        self._leaders.forget_others(partitions)
+        edges = self._leaders.answers(partitions, self._edges, whole=self._target is not None)
         return LogBounds(
-            there,
             {tp: first for tp, (first, _) in edges.items()},
             {tp: last for tp, (_, last) in edges.items()},
         )
+
+    def _is_confirmed(self, given: SourceOffset, listing: Listing, logs: LogBounds) -> bool:
+        """Whether what is to be read of the logs is of the topics that were listed.
+
+        A topic is deleted and created again between the list and the look-up (A), or deleted
+        between the look-up and now (B). The ends are those of the new log (A), or of one that
+        is gone (B). A list that is made after the look-up has another id (A), or
+        none (B).
+        """
+        news = {
+            tp.topic
+            for tp, at in logs.last.items()
+            if given.ends.get(tp) != at and listing.topic_ids.get(tp.topic) is not None
+        }
+        now = self._brokers.topic_ids(news) if news else {}
+        return all(now.get(name) == listing.topic_ids[name] for name in news)
 
     def _edges(
         self, partitions: Collection[TopicPartition]
@@ -239,28 +287,141 @@ class Stream:
             )
             raise error
 
-    def _there(self, begun: Offsets) -> list[TopicPartition]:
-        """The partitions that exist; looked up again if one seems to be gone."""
-        found = self._listed(fresh=False)
-        return found if begun.keys() <= set(found) else self._listed(fresh=True)
+    # --- the topics that there are -----------------------------------------------------
 
-    def _listed(self, *, fresh: bool) -> list[TopicPartition]:
-        try:
-            return self._brokers.partitions(self._settings.selection, fresh=fresh)
-        except UnknownTopicOrPartitionException:
-            if self._settings.fail_on_data_loss:
-                raise
-            return []
+    def _listed(self, given: SourceOffset) -> Listing:
+        """The topics that there are; listed again if the list is old, or lacks a place.
 
-    def _notice(self, begun: Offsets, logs: LogBounds) -> None:
+        Raises:
+            UnknownTopicOrPartitionException: One that was never read is not there.
+        """
+        places = given.ends.keys() | given.deferred.keys()
+        now = self._clock.now()
+        listing, cached = self._listing, True
+        due = min(self._missing.values(), default=math.inf) + self._settings.grace <= now
+        if listing is None or due or now - self._listed_at >= self._brokers.max_age:
+            listing, cached = self._list(places), False
+        if cached and self._lacks(places, listing) - self._missing.keys():
+            listing = self._list(places)
+        if self._settings.fail_on_data_loss:
+            for pause in GONE_AFTER:
+                if not (self._lacks(places, listing) or listing.missing or listing.lacking):
+                    break
+                self._clock.sleep(pause)
+                listing = self._list(places)
+            if not self._lacks(places, listing):
+                listing.check()
+        self._note_missing(self._lacks(places, listing))
+        return listing
+
+    def _list(self, places: Collection[TopicPartition]) -> Listing:
+        now = self._clock.now()
+        overdue = now - self._settings.grace
+        known = {
+            tp.topic
+            for tp in places
+            if self._settings.selection.selects(tp)
+            and self._missing.get(tp, -math.inf) <= overdue
+        }
+        self._listing = self._brokers.listing(self._settings.selection, known)
+        self._listed_at = self._clock.now()
+        return self._listing
+
+    def _lacks(
+        self, places: Collection[TopicPartition], listing: Listing
+    ) -> set[TopicPartition]:
+        """The places that are selected, and whose partitions are not there."""
+        selects, there = self._settings.selection.selects, set(listing.partitions)
+        return {tp for tp in places if tp not in there and selects(tp)}
+
+    def _note_missing(self, lacking: Collection[TopicPartition]) -> None:
+        now = self._clock.now()
+        self._missing = {tp: self._missing.get(tp, now) for tp in lacking}
+        if not lacking:
+            self._warnings.over(STREAM, ALL_THERE, now)
+        elif not self._settings.fail_on_data_loss:
+            self._warnings.met(
+                STREAM,
+                ALL_THERE,
+                f"{named(lacking)} is there no more; its place is kept, and what is left is "
+                f"read. If it is missing for the {self._settings.grace:g} s of "
+                f"brokerDownGraceMs, its place is dropped",
+                now,
+            )
+
+    def _places(
+        self, given: SourceOffset, listing: Listing, recreated: Collection[str]
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+        """The places and the deferred starts that are gone on with."""
+        selects, now = self._settings.selection.selects, self._clock.now()
+        places = given.ends.keys() | given.deferred.keys()
+        unselected = {tp for tp in places if not selects(tp)}
+        gone = {
+            tp
+            for tp, since in self._missing.items()
+            if now - since >= self._settings.grace and tp.topic not in listing.refused
+        }
+        for dropped, why in (
+            (unselected, "is not among what is read any more"),
+            (gone, f"was missing for {self._settings.grace:g} s, for brokerDownGraceMs"),
+        ):
+            if dropped:
+                log.warning(
+                    "%s %s: its place in the stream is dropped. Should it be read again, it "
+                    "begins where its log does",
+                    named(dropped),
+                    why,
+                )
+        self._missing = {tp: since for tp, since in self._missing.items() if tp not in gone}
+        kept = {
+            tp
+            for tp in places
+            if tp not in unselected and tp not in gone and tp.topic not in recreated
+        }
+        again = {tp: EARLIEST for tp in listing.partitions if tp.topic in recreated}
+        return (
+            {tp: at for tp, at in given.ends.items() if tp in kept},
+            {tp: each for tp, each in given.deferred.items() if tp in kept} | again,
+        )
+
+    def _remember(self, listing: Listing) -> None:
+        """Remember of which topics the places are."""
+        self._topic_ids |= {
+            name: each for name, each in listing.topic_ids.items() if each is not None
+        }
+
+    def _recreated(self, listing: Listing) -> list[str]:
+        """Topics that are others than at the last look, as far as their ids tell."""
+        return sorted(
+            name
+            for name, topic_id in listing.topic_ids.items()
+            if topic_id is not None and self._topic_ids.get(name, topic_id) != topic_id
+        )
+
+    def _notice(
+        self,
+        given: SourceOffset,
+        begun: Offsets,
+        logs: LogBounds,
+        recreated: Collection[str],
+    ) -> None:
         """Log what is gone, or raise it.
 
         Raises:
             DataLossException: It is not to be borne.
         """
-        missing = [tp for tp in begun if tp not in logs.partitions]
-        told = [f"{named(missing)} is there no more"] if missing else []
-        told += [f"the topic {name!r} was created again" for name in self._recreated()]
+        fails = self._settings.fail_on_data_loss
+        missing = sorted(self._missing) if fails else []
+        told = [
+            f"{tp} is there no more: brokers do not know it"
+            + (f" (it was read up to {given.ends[tp]})" if tp in given.ends else "")
+            for tp in missing
+        ]
+        told += [
+            f"the topic {name!r} was created again"
+            + ("" if fails else ", and is read from its beginning")
+            for name in recreated
+        ]
         losses = [
             Loss(tp, at, logs.first[tp], logs.last[tp])
             for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())
@@ -269,10 +430,11 @@ class Stream:
         told += map(str, losses)
         if not told:
             return
-        if self._settings.fail_on_data_loss:
+        if fails:
+            gone = ", or take what is gone off the selection" if missing else ""
             raise DataLossException(
                 f"records are gone that this stream was to read: {'; '.join(told)}. Set "
-                f"failOnDataLoss to false to read what is left",
+                f"failOnDataLoss to false to read what is left{gone}",
                 losses=losses,
             )
         log.warning(
@@ -280,24 +442,18 @@ class Stream:
             "; ".join(told),
         )
 
-    def _recreated(self) -> list[str]:
-        """Topics that are others than at the last look, as far as their ids tell."""
-        known, self._topic_ids = self._topic_ids, {**self._topic_ids, **self._brokers.topic_ids}
-        return sorted(
-            name
-            for name, topic_id in self._topic_ids.items()
-            if topic_id is not None and known.get(name, topic_id) not in (None, topic_id)
-        )
-
     # --- how much of it ----------------------------------------------------------------
 
     def _goal(
         self, begun: Offsets, logs: LogBounds, *, limited: bool
     ) -> dict[TopicPartition, int]:
-        silent = logs.partitions - logs.last.keys()
-        last = {tp: at for tp, at in begun.items() if tp in silent} | dict(logs.last)
+        last = dict(logs.last)
         if self._target is not None:
-            target = self._target
+            # A list lacked it when the end of the stream was fixed: its end is fixed now.
+            target = self._target = {
+                **{tp: end for tp, end in last.items() if tp in begun},
+                **self._target,
+            }
             last = {
                 # A log that is shorter than it was is gone on with at its end, and is the only
                 # one that goes back.
@@ -305,6 +461,8 @@ class Stream:
                 for tp, end in last.items()
                 if tp in target
             }
+        # What no leader has answered for stays where it is.
+        last = {**begun, **last}
         if not limited:
             return last
         waited = (self._clock.now() - self._took_at) * 1000

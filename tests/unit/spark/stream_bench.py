@@ -3,14 +3,16 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
-from prokurist.errors import TimeoutException, UnknownTopicOrPartitionException
+from prokurist.errors import TimeoutException
 from prokurist.events.clock import MonotonicClock
 from prokurist.spark.source.driver_queries import DriverQueries
 from prokurist.spark.source.options import Settings
-from prokurist.spark.source.partition_selection import Selection, Topics
+from prokurist.spark.source.partition_selection import Selection
 from prokurist.spark.source.stream_offsets import Stream
-from prokurist.types import TopicPartition
+from prokurist.spark.source.topic_listing import Listing
+from prokurist.types import PartitionInfo, TopicPartition
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
@@ -25,6 +27,10 @@ class StandingClock(MonotonicClock):
         """The moment."""
         return self.time
 
+    def sleep(self, seconds: float) -> None:
+        """Put it on."""
+        self.time += seconds
+
 
 class Paper(DriverQueries):
     """Brokers on paper: logs that are written down here, or no answer."""
@@ -32,6 +38,9 @@ class Paper(DriverQueries):
     def __init__(self, clock: StandingClock) -> None:
         super().__init__({})
         self.clock = clock
+        self.max_age = self.request_timeout = 5.0
+        self.ids: dict[str, UUID | None] = {}
+        self.known: set[str] = set()
         self.until = 0.0
         self.moments: dict[TopicPartition, int] = {}
         self.logs: dict[TopicPartition, tuple[int, int]] = {A: (0, 10), B: (0, 20)}
@@ -68,12 +77,13 @@ class Paper(DriverQueries):
 
     def leaders(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
         """See `DriverQueries`: each has its own."""
-        return {tp: tp.partition for tp in partitions}
+        return {tp: tp.partition for tp in partitions if tp in self.logs}
 
     def _ask(self, partitions: Collection[TopicPartition] = ()) -> None:
         assert self.seconds is not None, "asked without a deadline"
         self.looks += 1
-        if self.down or self.away & set(partitions):
+        silent = self.away | (set(partitions) - self.logs.keys())
+        if self.down or silent & set(partitions):
             self.clock.time = min(self.clock.time + self.seconds, self.until)
             raise TimeoutException("no broker answers")
 
@@ -85,14 +95,22 @@ class Paper(DriverQueries):
         self.moments = dict(moments)
         return {tp: self.young.get(tp) for tp in moments}
 
-    def partitions(self, selection: Selection, *, fresh: bool = False) -> list[TopicPartition]:
+    def listing(self, selection: Selection, known: Collection[str] = ()) -> Listing:
         """See `DriverQueries`; what is hidden is seen by the next request."""
-        assert selection == Topics(("t",))
         self._ask()
-        found = sorted(self.logs.keys() - set(() if fresh else self.hidden))
-        if not found:
-            raise UnknownTopicOrPartitionException("there is no topic 't'")
-        return found
+        self.known = set(known)
+        hidden, self.hidden = self.hidden, []
+        infos: dict[str, list[PartitionInfo]] = {}
+        for tp in sorted(self.logs.keys() - set(hidden)):
+            info = PartitionInfo(*tp, None, topic_id=self.ids.get(tp.topic))
+            infos.setdefault(tp.topic, []).append(info)
+        return Listing.of(infos, selection)
+
+    def topic_ids(self, topics: Collection[str]) -> dict[str, UUID | None]:
+        """See `DriverQueries`."""
+        self._ask()
+        there = {tp.topic for tp in self.logs}
+        return {name: self.ids.get(name) for name in topics if name in there}
 
     def beginnings(
         self, partitions: Collection[TopicPartition]

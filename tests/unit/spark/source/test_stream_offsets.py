@@ -173,7 +173,7 @@ LOSSES = {
         {A: (0, 10), B: (0, 20), C: (3, 4)},
         "t-2 from 0 on: its log has 3 to 4",
     ),
-    "all gone": ({}, "there is no topic 't'"),
+    "all gone": ({}, r"t-0 is there no more: brokers do not know it \(it was read up to 10\)"),
 }
 
 
@@ -183,7 +183,7 @@ def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
     bench = Bench()
     logs, told = LOSSES[loss]
     whole, bench.brokers.logs = bench.brokers.logs, dict(logs)
-    with pytest.raises((DataLossException, UnknownTopicOrPartitionException), match=told):
+    with pytest.raises(DataLossException, match=told):
         bench.latest(at(10, 20))
     bench.brokers.logs = whole
     assert bench.restarted().latest(at(10, 20), limited=True) == at(10, 20)
@@ -192,9 +192,10 @@ def test_a_loss_is_an_error_before_anything_is_written_down(loss: str) -> None:
 def test_a_recreated_topic_is_a_loss() -> None:
     """Even where its log goes as far by now: its id is another."""
     bench = Bench()
-    bench.brokers.topic_ids = {"t": UUID(int=1)}
+    bench.brokers.ids = {"t": UUID(int=1)}
     assert bench.latest(at(10, 20)) == at(10, 20)
-    bench.brokers.topic_ids = {"t": UUID(int=2)}
+    bench.brokers.ids = {"t": UUID(int=2)}
+    bench.clock.time += 5.0
     with pytest.raises(DataLossException, match="'t' was created again"):
         bench.latest(at(10, 20))
 
@@ -206,12 +207,151 @@ def test_a_loss_may_be_borne(loss: str, caplog: pytest.LogCaptureFixture) -> Non
     bench.brokers.logs = dict(LOSSES[loss][0])
     with caplog.at_level(logging.WARNING, "prokurist"):
         end = bench.latest(at(10, 20))
-    assert "goes on with what its logs have now" in caplog.text
+    assert ("goes on with what its logs have now" in caplog.text) is ("gone" not in loss)
+    assert ("its place is kept" in caplog.text) is ("gone" in loss)
     assert "passed over" not in caplog.text
-    assert end.get("t", {}) == {
+    assert end["t"] == {**at(10, 20)["t"]} | {
         str(tp.partition): last for tp, (_, last) in LOSSES[loss][0].items()
     }
     assert all(first < last for first, last in bench.planned(at(10, 20), end).values())
+
+
+def test_a_topic_that_is_missing_keeps_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    """The others are read on; when it is back it goes on from there, and no row comes twice."""
+    bench = Bench(failOnDataLoss="false", subscribe="t,u")
+    other = TopicPartition("u", 0)
+    bench.brokers.logs[other] = (0, 7)
+    start = {"t": {"0": 10, "1": 20}, "u": {"0": 7}}
+    assert bench.latest(start) == start
+    del bench.brokers.logs[other]
+    bench.brokers.logs[A] = (0, 12)
+    bench.clock.time += 5.0
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        end = bench.latest(start)
+        assert end == {"t": {"0": 12, "1": 20}, "u": {"0": 7}}
+        assert bench.latest(end) == end
+    assert caplog.text.count("u-0 is there no more") == 1
+    bench.brokers.logs[other] = (0, 9)
+    bench.clock.time += 5.0
+    later = bench.latest(end)
+    assert later == {"t": {"0": 12, "1": 20}, "u": {"0": 9}}
+    (piece,) = bench.stream.ranges(end, later)
+    assert (piece.partition, piece.start, piece.end) == (other, 7, 9)
+
+
+def test_a_place_ends_when_its_topic_was_missing_for_long(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """For brokerDownGraceMs; a topic of that name that comes later begins at its beginning."""
+    bench = Bench(failOnDataLoss="false", brokerDownGraceMs="20000", subscribe="t,u")
+    other = TopicPartition("u", 0)
+    start = {"t": {"0": 10, "1": 20}, "u": {"0": 7}}
+    assert bench.latest(start) == start
+    bench.clock.time += 19.9
+    assert bench.latest(start) == start
+    bench.clock.time += 0.2
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        end = bench.latest(start)
+    assert end == at(10, 20)
+    assert "its place in the stream is dropped" in caplog.text
+    bench.brokers.logs[other] = (2, 9)
+    bench.clock.time += 5.0
+    later = bench.latest(end)
+    assert later == {**at(10, 20), "u": {"0": 9}}
+    assert [str(each) for each in bench.stream.ranges(end, later)] == ["u-0@2..9"]
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_selection_that_was_narrowed(fails: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What the user takes off the selection is no loss; its place is dropped, as is logged."""
+    bench = Bench(failOnDataLoss=fails)
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        end = bench.latest({**at(7, 20), "gone": {"0": 5}})
+    assert end == at(10, 20)
+    assert bench.planned(at(7, 20), end) == {0: [7, 10]}
+    assert "gone-0 is not among what is read any more" in caplog.text
+
+
+def test_a_new_name_that_does_not_exist() -> None:
+    """It is an error, unless losses are borne; then the others are read."""
+    bench = Bench(subscribe="t,u")
+    with pytest.raises(UnknownTopicOrPartitionException, match="there is no topic 'u'"):
+        bench.latest(at(7, 20))
+    borne = Bench(subscribe="t,u", failOnDataLoss="false")
+    assert borne.latest(at(7, 20)) == at(10, 20)
+    with pytest.raises(UnknownTopicOrPartitionException):
+        borne.stream.initial()
+
+
+def test_a_recreated_topic_is_read_from_its_beginning() -> None:
+    """Where that is borne; however long its log is by now, and also if it answers later."""
+    for length in (3, 10, 99):
+        bench = Bench(failOnDataLoss="false")
+        bench.brokers.ids = {"t": UUID(int=1)}
+        assert bench.latest(at(10, 20)) == at(10, 20)
+        bench.brokers.ids = {"t": UUID(int=2)}
+        bench.brokers.logs = {A: (0, length), B: (0, 1)}
+        bench.brokers.away = {B}
+        bench.clock.time += 5.0
+        end = bench.latest(at(10, 20))
+        assert end["$deferred"] == {"t": {"1": -2}}
+        assert bench.planned(at(10, 20), end) == {0: [0, length]}
+        bench.brokers.away = set()
+        later = bench.latest(end)
+        assert bench.planned(end, later) == {1: [0, 1]}
+
+
+def test_a_recreated_topic_that_ends_where_the_former_did() -> None:
+    """Its rows are read all the same: the end that Spark is given is not its start."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.ids = {"t": UUID(int=1)}
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.ids = {"t": UUID(int=2)}
+    bench.clock.time += 5.0
+    end = bench.latest(at(10, 20))
+    assert bench.planned(at(10, 20), end) == {0: [0, 10], 1: [0, 20]}
+    assert bench.latest(end) == end
+
+
+def test_a_topic_recreated_between_a_list_and_a_look_up() -> None:
+    """The list is as old as its age; no row of the new log is planned as one of the old."""
+    bench = Bench(failOnDataLoss="false")
+    bench.brokers.ids = {"t": UUID(int=1)}
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.ids = {"t": UUID(int=2)}
+    bench.brokers.logs = {A: (0, 15), B: (0, 2)}
+    end = bench.latest(at(10, 20))
+    assert bench.planned(at(10, 20), end) == {0: [0, 15], 1: [0, 2]}
+
+
+def test_a_topic_deleted_between_a_list_and_a_look_up() -> None:
+    """Within one look, and not after driverDeadlineMs, it is said which."""
+    bench = Bench()
+    assert bench.latest(at(10, 20)) == at(10, 20)
+    bench.brokers.logs = {}
+    began = bench.clock.time
+    with pytest.raises(DataLossException, match="t-0 is there no more"):
+        bench.latest(at(10, 20))
+    assert bench.clock.time - began < 10.0
+    borne = Bench(failOnDataLoss="false")
+    assert borne.latest(at(10, 20)) == at(10, 20)
+    del borne.brokers.logs[B]
+    borne.brokers.logs[A] = (0, 11)
+    assert borne.latest(at(10, 20)) == at(11, 20)
+
+
+def test_what_is_frozen_keeps_a_place_that_its_list_lacked() -> None:
+    """It is read up to where its log ends when a list has it; gone, it stays where it is."""
+    bench = Bench(failOnDataLoss="false")
+    whole = dict(bench.brokers.logs)
+    del bench.brokers.logs[B]
+    bench.stream.freeze()
+    assert bench.latest(at(7, 12)) == at(10, 12)
+    bench.brokers.logs = whole
+    bench.clock.time += 5.0
+    assert bench.latest(at(10, 12)) == at(10, 20)
+    bench.brokers.logs[B] = (0, 25)
+    assert bench.latest(at(10, 20)) == at(10, 20)
 
 
 def test_a_log_that_is_shorter_is_gone_on_with_at_its_end() -> None:

@@ -1,0 +1,85 @@
+"""The topics of a selection, as a broker lists them.
+
+Thread: any; frozen values and pure functions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from prokurist.errors import UnknownTopicOrPartitionException
+from prokurist.spark.source.partition_selection import Matching, Selection, Topics
+from prokurist.types import PartitionInfo, TopicPartition, named
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a broker lists of a selection.
+
+    Attributes:
+        partitions: The partitions that are selected and exist, in order.
+        topic_ids: The id of each of their topics; None where brokers tell none.
+        missing: Topics that are selected by name, and do not exist.
+        lacking: Partitions that are selected by number, and that their topic does not have.
+        refused: Topics that exist, as far as is known, and that the user may not see.
+    """
+
+    partitions: tuple[TopicPartition, ...]
+    topic_ids: Mapping[str, UUID | None]
+    missing: tuple[str, ...] = ()
+    lacking: tuple[TopicPartition, ...] = ()
+    refused: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        listed: Mapping[str, Sequence[PartitionInfo]],
+        selection: Selection,
+        refused: frozenset[str] = frozenset(),
+    ) -> "Listing":
+        """Read a broker's list.
+
+        Args:
+            listed: Topics of the selection, and perhaps others.
+            selection: Which are wanted.
+            refused: See `Listing`.
+        """
+        there = sorted(
+            tp
+            for name, infos in listed.items()
+            for each in infos
+            if selection.selects(tp := TopicPartition(name, each.partition))
+        )
+        ids = {name: infos[0].topic_id for name, infos in listed.items() if infos}
+        wanted: Iterable[str] = ()
+        numbers: Iterable[TopicPartition] = ()
+        if isinstance(selection, Topics):
+            wanted = selection.names
+        elif not isinstance(selection, Matching):
+            numbers = set(selection.partitions) - set(there)
+            wanted = {tp.topic for tp in selection.partitions}
+        return cls(
+            tuple(there),
+            ids,
+            tuple(sorted(name for name in wanted if name not in ids)),
+            tuple(sorted(tp for tp in numbers if tp.topic in ids)),
+            refused,
+        )
+
+    def check(self) -> None:
+        """Raise if what is selected by name does not exist.
+
+        Raises:
+            UnknownTopicOrPartitionException: That is so.
+        """
+        if self.missing:
+            those = ", ".join(map(repr, self.missing))
+            raise UnknownTopicOrPartitionException(
+                f"there is no topic {those}, or none that this user may describe: create what "
+                f"is to be read, or take it off the selection"
+            )
+        if self.lacking:
+            raise UnknownTopicOrPartitionException(
+                f"{named(self.lacking)} does not exist, although the topic does: assign "
+                f"partitions that the topic has"
+            )
