@@ -1,7 +1,7 @@
 """Judges what a producer has written: in order, once, and as its deliveries say.
 
-The judge knows nothing of brokers or clients: an adapter numbers the records of each partition in
-the order in which they were sent, and says which numbers are in each log. A topic that was
+The judge knows nothing of brokers or clients: an adapter numbers the records of each partition
+in the order in which they were sent, and says which numbers are in each log. A topic that was
 created again has another log.
 
 Thread: any; data.
@@ -50,7 +50,9 @@ def wrongs_of(
     everywhere = {number for log in logs for number in log}
     for number, fate in fates.items():
         if fate.offset is not None:
-            if not any(log[fate.offset : fate.offset + 1] == [number] for log in map(list, logs)):
+            if not any(
+                log[fate.offset : fate.offset + 1] == [number] for log in map(list, logs)
+            ):
                 found.append(f"writing: {where}: {number} is not at {fate.offset}: {logs}")
         elif not fate.may_be_there and number in everywhere:
             found.append(
