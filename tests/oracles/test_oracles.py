@@ -8,6 +8,7 @@ from tests.oracles.bounds import Settings, returned_within
 from tests.oracles.liveness import Liveness
 from tests.oracles.thrift import Thrift
 from tests.oracles.thrift_of_producers import Work, wasted
+from tests.oracles.writing import Fate, wrongs_of
 
 SETTINGS = Settings()
 
@@ -92,3 +93,28 @@ def test_a_client_with_nothing_to_do_is_allowed_its_fetches() -> None:
     thrift.judge(10.0, {"broker 1": 26}, events=None, cpu=0.1)
     assert not thrift.wrongs
     assert (thrift.idle, thrift.highest) == (10.0, 2.6)
+
+
+@pytest.mark.parametrize(
+    ("logs", "found"),
+    [
+        ([[0, 1, 2]], ""),
+        ([[0, 2]], "1 is not at 1"),
+        ([[0, 1, 2, 1]], "are twice"),
+        ([[2, 0, 1]], "out of order"),
+        ([[0], [1, 2]], "1 is not at 1"),
+        ([[0, 1, 3]], "3 failed with Refused, and is there"),
+        ([[0, 1, 2, 4]], ""),
+    ],
+)
+def test_what_a_producer_has_written(logs: list[list[int]], found: str) -> None:
+    """Once and in order in each log, and there if the delivery says so."""
+    fates = {
+        0: Fate(0),
+        1: Fate(1),
+        2: Fate(2),
+        3: Fate(None, error="Refused"),
+        4: Fate(None, may_be_there=True),
+    }
+    wrongs = wrongs_of("t-0", logs, fates)
+    assert (found in "\n".join(wrongs)) if found else not wrongs

@@ -1,7 +1,7 @@
 """Judges what a producer has written: in order, once, and as its deliveries say.
 
-The judge knows nothing of brokers or clients: an adapter numbers the records of each partition in
-the order in which they were sent, and says which numbers are in each log. A topic that was
+The judge knows nothing of brokers or clients: an adapter numbers the records of each partition
+in the order in which they were sent, and says which numbers are in each log. A topic that was
 created again has another log.
 
 Thread: any; data.

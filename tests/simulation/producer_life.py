@@ -112,15 +112,19 @@ class ProducerLife:
         """A limit that was lowered for a while is not kept for longer than its longest pause."""
         if self.sender.side.accumulator.limits.is_lowered(TOPIC):
             self.world.clock.sleep(LONGEST + 1.0)
+        for _ in range(9):
+            self._batches_of_a_hundred()
+        count = self._batches_of_a_hundred()
+        assert count <= 2, f"thrift: {count} batches of a hundred records sent at once"
+
+    def _batches_of_a_hundred(self) -> int:
+        """How many batches a hundred records take that are sent at once."""
         batches = self.topics[-1].partitions[0].log.batches
-        for _ in range(10):
-            before = len(batches)
-            for _ in range(100):
-                self._send(0, 100)
-            self.producer.flush(60.0)
-        assert len(batches) - before <= 2, (
-            f"{len(batches) - before} batches of a hundred records"
-        )
+        before = len(batches)
+        for _ in range(100):
+            self._send(0, 100)
+        self.producer.flush(60.0)
+        return len(batches) - before
 
     # --- what happens ------------------------------------------------------------------
 
@@ -128,7 +132,8 @@ class ProducerLife:
         """Some records for one partition, at once."""
         number = self.lot.randrange(PARTITIONS)
         count, size = self.lot.choice((1, 1, 3, 20)), self.lot.choice((10, 100, 300))
-        self._say(f"send {count} of {size} bytes to {number}, from {len(self.sent[number])} on")
+        nth = len(self.sent[number])
+        self._say(f"send {count} of {size} bytes to {number}, from {nth} on")
         for _ in range(count):
             self._send(number, size)
 
@@ -162,6 +167,14 @@ class ProducerLife:
         self.control.recreate_topic(TOPIC)
         self.topics.append(self.world.cluster.state.topics[TOPIC])
 
+    def recreate_in_a_pause(self) -> None:
+        """The same, and the next requests come before its leaders know that they are."""
+        self.recreate()
+        self.world.clock.sleep(self.lot.choice((0.05, 0.2, 1.2)))
+        self.refuse()
+        self._keep("slow", self.control.delay("Produce", 0.02, times=5))
+        self.send_apart()
+
     def refuse(self) -> None:
         """A leader appends no batch of the next requests."""
         code, times = self.lot.choice(REFUSALS), self.lot.choice((1, 1, 2, 5))
@@ -177,6 +190,14 @@ class ProducerLife:
         applied, times = self.lot.random() < 0.6, self.lot.choice((1, 1, 2))
         lost = self.lot.choice((self.control.cut, self.control.drop))
         self._keep("lose", lost("Produce", applied=applied, times=times))
+
+    def lose_and_lower(self) -> None:
+        """An answer is lost, and the limit is lower before the batch is sent again."""
+        applied = self.lot.random() < 0.6
+        self._keep("lose", self.control.cut("Produce", applied=applied))
+        self.send()
+        self.world.clock.sleep(self.lot.choice((0.002, 0.01, 0.08)))
+        self._limit(self.lot.choice((200, 300, 1000)))
 
     def slow(self) -> None:
         """Requests, or their answers, take long."""
@@ -222,9 +243,11 @@ EVENTS: Final = {
     ProducerLife.wait: 8,
     ProducerLife.limit: 4,
     ProducerLife.recreate: 2,
+    ProducerLife.recreate_in_a_pause: 2,
     ProducerLife.refuse: 4,
     ProducerLife.refuse_after_append: 1,
     ProducerLife.lose: 4,
+    ProducerLife.lose_and_lower: 2,
     ProducerLife.slow: 4,
     ProducerLife.move: 2,
     ProducerLife.kill: 1,

@@ -9,11 +9,15 @@ from typing import Any, Final
 
 import pytest
 
+from prokurist.events.accumulator.batch_limits import BatchLimits
 from prokurist.events.group_assignment import GroupAssignment
 from prokurist.network_thread.fetch import fetch_requests, manager, plan, sources
 from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
+from prokurist.network_thread.produce.partition_sending import PartitionSending
+from prokurist.network_thread.produce.response_handler import ProduceResponseHandler
 from prokurist.network_thread.wire import fetch
+from tests.simulation.test_producer_lives import live as produce
 from tests.simulation.test_workloads import live
 
 
@@ -28,6 +32,7 @@ class Fault:
         lives: Within how many lives.
         first: The seed to begin with, which finds it as things are: so that the others need
             not be played. Should that change, the others are.
+        live: Plays a life.
     """
 
     what: str
@@ -35,6 +40,7 @@ class Fault:
     finds: str
     lives: int = 100
     first: int = 1
+    live: Callable[[int], None] = live
 
     def __str__(self) -> str:
         return self.what.replace(" ", "-")
@@ -121,6 +127,21 @@ def forgets_what_was_sought_early(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def remembers_the_former_topic(patch: pytest.MonkeyPatch) -> None:
+    """An acknowledgement counts for the leader of a topic that was created again."""
+    edit(patch, PartitionSending, "address", "self._acknowledged = None", "pass")
+
+
+def splits_what_may_be_there(patch: pytest.MonkeyPatch) -> None:
+    """A batch that an earlier attempt may have appended goes on in parts."""
+    edit(patch, ProduceResponseHandler, "_split", "may_have_happened(batch)", "False")
+
+
+def keeps_a_lowered_limit(patch: pytest.MonkeyPatch) -> None:
+    """Nothing larger is tried again."""
+    patch.setattr(BatchLimits, "accept", lambda *_: None)
+
+
 FAULTS: Final = (
     Fault(
         "an epoch without records stops a partition", says_the_last_epoch, "liveness", first=92
@@ -145,6 +166,21 @@ FAULTS: Final = (
         "a record is at",
         first=165577,
     ),
+    Fault(
+        "several batches at once for a topic that was created again",
+        remembers_the_former_topic,
+        "writing",
+        first=13,
+        live=produce,
+    ),
+    Fault(
+        "a batch that may be there is written in parts",
+        splits_what_may_be_there,
+        "writing",
+        first=56,
+        live=produce,
+    ),
+    Fault("a lowered limit stays", keeps_a_lowered_limit, "thrift", first=3, live=produce),
 )
 
 
@@ -154,7 +190,7 @@ def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch)
     fault.plant(monkeypatch)
     for seed in (fault.first, *range(1, fault.lives)):
         try:
-            live(seed)
+            fault.live(seed)
         except AssertionError as error:
             if str(error).startswith(fault.finds) and "replay: " in error.__notes__[-1]:
                 return

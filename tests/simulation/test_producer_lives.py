@@ -1,4 +1,4 @@
-"""Producers by lot beside an oracle of what they write. A seed that fails says how to live it."""
+"""Producers by lot beside an oracle of what they write. A seed that fails is named."""
 
 import os
 from collections.abc import Sequence
@@ -37,6 +37,6 @@ def live(seed: int) -> None:
 
 @pytest.mark.parametrize("some", seeds(), ids=lambda some: f"{some[0]}-{some[-1]}")
 def test_producers_by_lot(some: Sequence[int]) -> None:
-    """B430, B431, B432: each record once and in order, and in the log if its delivery says so."""
+    """B430, B431, B432: each record once, in order, and there if its delivery says so."""
     for seed in some:
         live(seed)

@@ -312,8 +312,9 @@ def test_records_that_expire_while_batches_are_small() -> None:
     with producer:
         world.control.configure_topic("orders", max_message_bytes=400)
         world.control.delay("Produce", 0.1)
+        sent = []
         for _ in range(3):
-            sent = [producer.send("orders", b"x" * 100, partition=0) for _ in range(500)]
+            sent += [producer.send("orders", b"x" * 100, partition=0) for _ in range(500)]
             world.clock.sleep(0.3)
         world.clock.sleep(3.0)
         last = failure(sent[-1])
