@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from prokurist.compat.confluent_kafka import KafkaError, KafkaException, Producer
+from prokurist.compat.confluent_kafka.parked import PATIENCE
 from prokurist.compat.confluent_kafka.settings import producer_settings
 from prokurist.errors import IllegalStateException
 from tests.simulation.producing import values_of
@@ -120,8 +121,10 @@ def test_a_topic_that_does_not_exist_fails_its_messages() -> None:
             began = world.clock.time
             for partition in (-1, 7):
                 producer.produce("none", b"v", partition=partition, on_delivery=hearing(told))
-            assert world.clock.time - began == pytest.approx(2 * wait, abs=1.0)
-            producer.poll(0)
+            assert world.clock.time - began == pytest.approx(PATIENCE)
+            assert len(producer) == 2
+            assert producer.flush() == 0
+            assert world.clock.time - began == pytest.approx(wait, abs=1.0)
         assert told == [KafkaError._UNKNOWN_TOPIC] * 2
 
 
@@ -207,3 +210,57 @@ def test_a_partition_below_minus_one_is_refused() -> None:
         assert caught.value.args[0].code() == KafkaError._UNKNOWN_PARTITION
         assert len(producer) == 0
     assert values_of(world) == []
+
+
+def test_without_a_broker_messages_are_parked() -> None:
+    """B459: `produce` does not wait; they go out in their order, before later ones."""
+    told: list[tuple[KafkaError | None, bytes]] = []
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    with producer_in(world) as producer:
+        began = world.clock.time
+        for number in range(5):
+            producer.produce(
+                "orders",
+                b"%d" % number,
+                on_delivery=lambda error, message: told.append((error, message.value())),
+            )
+        assert world.clock.time - began == pytest.approx(PATIENCE)
+        assert producer.poll(3.0) == 0
+        assert len(producer) == 5
+        world.control.restart(1)
+        producer.produce("orders", b"5")
+        assert producer.flush() == 0
+    assert told == [(None, b"%d" % each) for each in range(5)]
+    assert values_of(world) == [b"%d" % each for each in range(6)]
+
+
+def test_parked_messages_end() -> None:
+    """B459: by `message.timeout.ms`, by `purge`, and by `close`; each says why."""
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    for how, code in (
+        ("flush", KafkaError._MSG_TIMED_OUT),
+        ("purge", KafkaError._PURGE_QUEUE),
+        ("close", KafkaError._PURGE_QUEUE),
+    ):
+        told: list[KafkaError | None] = []
+        keys = {"message.timeout.ms": 4000, "queue.buffering.max.messages": 2}
+        producer = producer_in(world, on_delivery=hearing(told), **keys)
+        began = world.clock.time
+        for _ in range(2):
+            producer.produce("orders", b"v")
+        with pytest.raises(BufferError, match=r"max\.messages=2"):
+            producer.produce("orders", b"v")
+        if how == "flush":
+            assert producer.flush() == 0
+            assert 4.0 <= world.clock.time - began <= 5.0
+            assert "orders was not known in time" in str(told[0])
+            assert "The last error was" in str(told[0])
+        elif how == "purge":
+            producer.purge()
+            assert producer.poll(0) == 2
+        assert producer.close(0.5) is (how != "close")
+        assert told == [code] * 2
+        with pytest.raises(RuntimeError, match="closed"):
+            producer.produce("orders", b"v")

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Final
 from prokurist.compat.confluent_kafka.client import ConfluentClient
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
-from prokurist.compat.confluent_kafka.errors_of import exception_of
+from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.outages import Outages
+from prokurist.compat.confluent_kafka.parked import LOOK, Parcel, ParkedMessages
 from prokurist.compat.confluent_kafka.sent import OnDelivery, Sent
 from prokurist.compat.confluent_kafka.settings import (
     Settings,
@@ -32,7 +33,7 @@ from prokurist.errors import (
 )
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
-from prokurist.events.clock import CallersClock, Deadline
+from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.producer.producer import KafkaProducer
 
 _RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
@@ -47,7 +48,7 @@ class Producer(ConfluentClient):
     """A producer with the calls of confluent-kafka's.
 
     A call without a timeout, or with −1, ends by `delivery.timeout.ms`. `produce` waits for
-    room, and for the topic's metadata, by `max.block.ms`.
+    room by `max.block.ms`, and a moment for a topic that it meets for the first time.
 
     Args:
         config: Keys of librdkafka, or ours.
@@ -84,6 +85,15 @@ class Producer(ConfluentClient):
         self._counts: dict[str, int] = {}
         self._now: Callable[[], float] = clock.now
         self._ended: SimpleQueue[Sent] = SimpleQueue()
+        self._closed = False
+        self._parked = ParkedMessages(
+            client.partitions_for,
+            clock.now,
+            unknown=settings.block,
+            longest=settings.wait,
+            # Virtual time is turned by the thread that calls.
+            has_thread=isinstance(clock, MonotonicClock),
+        )
 
     def produce(
         self,
@@ -97,7 +107,7 @@ class Producer(ConfluentClient):
         *,
         callback: OnDelivery | None = None,
     ) -> None:
-        """Send a message: it is in a batch when this returns.
+        """Send a message: it is in a batch, or parked until its topic is known.
 
         Args:
             topic: The topic.
@@ -112,12 +122,14 @@ class Producer(ConfluentClient):
         Raises:
             BufferError: There was no room by `max.block.ms`; or
                 `queue.buffering.max.messages` have not ended, or wait to be told in `poll`.
-            KafkaException: The producer is closed, the message is too large, or the topic is
-                known and has no such partition.
+            KafkaException: The message is too large, or the topic is known and has no such
+                partition.
             OverflowError: `partition` or `timestamp` has more bits than the protocol has.
+            RuntimeError: The producer is closed.
             TypeError: An argument is of a wrong type.
             ValueError: `timestamp` is negative.
         """
+        self._require_open()
         if not isinstance(topic, str):
             raise TypeError(f"a topic is a str, not {topic!r}")
         partition = whole("partition", partition, 32)
@@ -146,25 +158,53 @@ class Producer(ConfluentClient):
             )
         on_delivery = on_delivery or callback or self._settings.on_delivery
         sent = Sent(self._ended, self._now, raw_key, raw_value, on_delivery)
+        parcel = Parcel(
+            topic, raw_value, raw_key, pairs, partition, timestamp, sent, self._now()
+        )
         self._waiting.add(sent)
         try:
-            if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
-                return
-            delivery = self._producer.send(
-                topic,
-                raw_value,
-                raw_key,
-                pairs,
-                None if partition < 0 else partition,
-                timestamp or None,
-                sent,
-            )
+            if not self._parked.park(parcel, self._send_parked):
+                self._send(parcel)
         except OurException as error:
             self._waiting.discard(sent)
             raise exception_of(error) from error
         except BaseException:
             self._waiting.discard(sent)
             raise
+
+    def _send_parked(self, parcel: Parcel) -> None:
+        """Send a message that was parked; what `produce` would raise its callback is told."""
+        try:
+            self._send(parcel)
+        except BufferError as error:
+            failure = KafkaError(KafkaError._QUEUE_FULL, str(error))
+        except KafkaException as error:
+            failure = error.args[0]
+        except OurException as error:
+            failure = error_of(error, delivery=True)
+        else:
+            return
+        parcel.sent.end(parcel.place, failure)
+
+    def _send(self, parcel: Parcel) -> None:
+        """Send a message of a topic that is known.
+
+        Raises:
+            BufferError: As `produce`.
+            KafkaException: As `produce`.
+        """
+        topic, partition, sent = parcel.topic, parcel.partition, parcel.sent
+        if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
+            return
+        delivery = self._producer.send(
+            topic,
+            parcel.value,
+            parcel.key,
+            parcel.headers,
+            None if partition < 0 else partition,
+            parcel.timestamp or None,
+            sent,
+        )
         if sent.ended is not None and sent.ended[0] in _RAISED:
             failure = delivery.exception(0)
             if isinstance(failure, BufferExhaustedException):
@@ -203,6 +243,8 @@ class Producer(ConfluentClient):
         messages: Any,
         partition: int = -1,
         on_delivery: OnDelivery | None = None,
+        *,
+        callback: OnDelivery | None = None,
     ) -> int:
         """Send messages, each of them a dict with the arguments of `produce` by their names.
 
@@ -211,6 +253,7 @@ class Producer(ConfluentClient):
             messages: One that is refused is given its error as `_error`.
             partition: Where those go that name no partition; −1 to have one chosen.
             on_delivery: Called for those that have no `callback`.
+            callback: The same as `on_delivery`.
 
         Returns:
             How many are in batches.
@@ -228,7 +271,7 @@ class Producer(ConfluentClient):
                     each.get("value"),
                     each.get("key"),
                     each.get("partition", partition),
-                    each.get("callback") or on_delivery,
+                    each.get("callback") or on_delivery or callback,
                     each.get("timestamp", 0),
                 )
             except BufferError as error:
@@ -248,12 +291,17 @@ class Producer(ConfluentClient):
         Returns:
             How many messages have ended.
         """
+        self._require_open()
         wait = seconds(timeout, self._settings.wait)
         if self._statistics.are_due:
             self._statistics.tell(self._producer.metrics())
         if self._outages.are_heard:
             self._outages.look(self._producer.health())
-        served = self._serve()
+        deadline = Deadline.after(self._now(), wait)
+        self._parked.advance(self._send_parked, 0)
+        while not (served := self._serve()) and self._parked and wait > 0:
+            self._parked.advance(self._send_parked, min(wait, LOOK))
+            wait = deadline.remaining(self._now())
         if served or wait <= 0:
             return served
         try:
@@ -272,7 +320,9 @@ class Producer(ConfluentClient):
         Returns:
             How many are left.
         """
+        self._require_open()
         deadline = Deadline.after(self._now(), seconds(timeout, self._settings.wait + _LAST))
+        self._send_all_parked(deadline)
         while True:
             try:
                 self._producer.flush(deadline.remaining(self._now()))
@@ -300,6 +350,7 @@ class Producer(ConfluentClient):
         """
         del in_flight, blocking
         if in_queue:
+            self._parked.fail(KafkaError(KafkaError._PURGE_QUEUE, "purge() gave it up"))
             self._producer.purge()
 
     def list_topics(
@@ -312,6 +363,7 @@ class Producer(ConfluentClient):
         Raises:
             KafkaException: They cannot be looked up.
         """
+        self._require_open()
         wait = seconds(timeout, self._settings.wait)
         try:
             config = connections_of(ProducerConfig, self._settings.rest)
@@ -328,9 +380,28 @@ class Producer(ConfluentClient):
         Args:
             timeout: Seconds.
         """
-        given_up = self._producer.close(seconds(timeout, self._settings.wait))
+        deadline = Deadline.after(self._now(), seconds(timeout, self._settings.wait))
+        self._send_all_parked(deadline)
+        had_parked = bool(self._parked)
+        self._parked.fail(KafkaError(KafkaError._PURGE_QUEUE, "the producer was closed first"))
+        self._closed = True
+        given_up = self._producer.close(deadline.remaining(self._now()))
         self._serve()
-        return given_up == 0
+        return given_up == 0 and not had_parked
+
+    def _send_all_parked(self, deadline: Deadline) -> None:
+        """Wait until no message is parked any more, or the time is over."""
+        while self._parked and not deadline.expired(self._now()):
+            self._parked.advance(self._send_parked, deadline.remaining(self._now()))
+
+    def _require_open(self) -> None:
+        """Refuse a call of a closed producer.
+
+        Raises:
+            RuntimeError: As confluent-kafka has it.
+        """
+        if self._closed:
+            raise RuntimeError("Producer has been closed")
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -20,11 +20,24 @@ from prokurist.consumer.commit_queue import CommitCallback, Offsets
 from prokurist.errors import ConfigException, ConfigWarning
 from prokurist.errors import KafkaException as OurException
 
-_CALLBACKS: Final = ("error_cb", "stats_cb", "on_commit", "on_delivery", "dr_cb")
+_CALLBACKS: Final = (
+    "error_cb",
+    "stats_cb",
+    "on_commit",
+    "on_delivery",
+    "dr_cb",
+    "throttle_cb",
+)
+_THROTTLE: Final = (
+    "throttle_cb is accepted without effect: give on_event, or read `broker_throttled` in the log"
+)
 _OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
 )
+
+_HEARTBEAT: Final = 3000
+"""Milliseconds between two heartbeats by default."""
 
 _ISOLATION: Final = "isolation.level"
 """librdkafka's default is `read_committed`, and Java's `read_uncommitted`."""
@@ -57,6 +70,7 @@ class Settings:
         tells_ends: `enable.partition.eof`.
         missing: Hears which topics do not exist.
         most: Messages of a producer that have not ended, or that no poll has told yet.
+        block: Seconds that a message waits whose topic does not exist.
         largest: Bytes of key and value of a message; None where the client below says it.
     """
 
@@ -71,6 +85,7 @@ class Settings:
     tells_ends: bool = False
     missing: MissingTopics | None = None
     most: int = _QUEUE
+    block: float = _BLOCKS / 1000
     largest: int | None = None
 
 
@@ -136,6 +151,7 @@ def producer_settings(
         on_delivery=callbacks["on_delivery"] or callbacks["dr_cb"],
         only_errors=only_errors,
         most=most,
+        block=found.max_block_ms / 1000,
         largest=None if given & _SIZES else _LARGEST,
     )
 
@@ -149,6 +165,14 @@ def connections_of(kind: Any, rest: Mapping[str, Any]) -> dict[str, object]:
 
 def _split(config: dict[str, Any], logger: object) -> tuple[dict[str, Any], dict[str, Any]]:
     callbacks = {name: config.pop(name, None) for name in _CALLBACKS}
+    if callbacks["throttle_cb"] is not None:
+        warnings.warn(_THROTTLE, ConfigWarning, stacklevel=4)
+    of_topics = config.pop("default.topic.config", None)
+    if isinstance(of_topics, Mapping):
+        config = {**of_topics, **config}
+    if config.get("client.id", "") is None:
+        del config["client.id"]  # There it is the default's word for nothing.
+    _fit_heartbeats(config)
     for name, callback in callbacks.items():
         if callback is not None and not callable(callback):
             raise TypeError(f"{name} is called, and {callback!r} cannot be")
@@ -218,6 +242,19 @@ def _fit_attempts(rest: dict[str, Any]) -> None:
         for name in [each for each in rest if each.replace("_", ".") in _ATTEMPT]:
             del rest[name]
         rest["request.timeout.ms"] = has - lingers
+
+
+def _fit_heartbeats(config: dict[str, Any]) -> None:
+    """Have a member of a short session send heartbeats thrice in it: there no rule refuses it."""
+    given = {each.replace("_", "."): each for each in config}
+    if "heartbeat.interval.ms" in given or "session.timeout.ms" not in given:
+        return
+    try:
+        session = int(config[given["session.timeout.ms"]])
+    except (TypeError, ValueError):
+        return  # The check of all keys says what is wrong.
+    if 0 < session <= _HEARTBEAT:
+        config["heartbeat.interval.ms"] = max(1, session // 3)
 
 
 def _taken_count(rest: dict[str, Any], name: str) -> int:

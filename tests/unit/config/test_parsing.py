@@ -125,7 +125,7 @@ def test_passwords_spelt_otherwise(consumer: Build) -> None:
         ({"group.instance.id": ""}, "group.instance.id='': must be a string that is not blank"),
         (
             {"bootstrap.servers": "kafka1:"},
-            "^bootstrap.servers='kafka1': entry 1, 'kafka1', has",
+            "^bootstrap.servers='kafka1:': entry 1, 'kafka1:', has",
         ),
         ({"config.providers": "env"}, "config.providers: cannot be used here: placeholders"),
         ({"sasl_jaas_config": 7}, "must be a string, a Secret or a callable"),
