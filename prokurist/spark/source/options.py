@@ -135,7 +135,8 @@ OPTIONS: Final = (
         BOTH,
         "`true`",
         "Whether it is an error when records that were to be read are gone; else what is left "
-        "is read. Streams notice before they write down what they are about to read.",
+        "is read. Streams notice before they write down what they are about to read. A topic "
+        "that is missing keeps its place, for `brokerDownGraceMs`.",
     ),
     Option("includeHeaders", BOTH, "`false`", "Whether there is a column `headers`."),
     Option(

@@ -47,6 +47,7 @@ class Paper(DriverQueries):
         self.hidden: list[TopicPartition] = []
         self.down = False
         self.away: set[TopicPartition] = set()
+        self.slow: dict[TopicPartition, float] = {}
         self.young: dict[TopicPartition, int] = {}
         self.looks = 0
         self.seconds: float | None = None
@@ -82,6 +83,12 @@ class Paper(DriverQueries):
     def _ask(self, partitions: Collection[TopicPartition] = ()) -> None:
         assert self.seconds is not None, "asked without a deadline"
         self.looks += 1
+        took = max((self.slow.get(tp, 0.0) for tp in partitions), default=0.0)
+        if took and not (self.down or self.away & set(partitions)):
+            self.clock.time += min(took, self.seconds)
+            if took > self.seconds:
+                raise TimeoutException("no answer in time")
+            self.seconds -= took
         silent = self.away | (set(partitions) - self.logs.keys())
         if self.down or silent & set(partitions):
             self.clock.time = min(self.clock.time + self.seconds, self.until)

@@ -199,3 +199,37 @@ def test_what_is_available_now_passes_nothing_over() -> None:
     bench.brokers.away = {B}
     with pytest.raises(TimeoutException):
         bench.latest(start)
+
+
+@pytest.mark.parametrize("slow", [0.3, 0.6, 1.2, 3.0])
+def test_a_slow_leader_that_was_silent_once_is_read_again(slow: float) -> None:
+    """And again, however slow it is; the other partitions hardly wait for it."""
+    bench = Bench(brokerDownGraceMs="120000")
+    bench.brokers.away, bench.brokers.slow = {B}, {B: slow}
+    place = bench.latest(at(10, 20))
+    bench.brokers.away = set()
+    reads, began, waited = 0, bench.clock.time, 0.0
+    for count in range(11, 411):
+        bench.brokers.logs = {A: (0, count), B: (0, 10 + count)}
+        before = bench.clock.time
+        end = bench.latest(place)
+        waited += bench.clock.time - before
+        assert end["t"]["0"] == count
+        reads += end["t"]["1"] != place["t"]["1"]
+        place = end
+        bench.clock.time += 1.0
+    assert reads >= 5
+    if 2 * slow > 2.0:
+        assert waited <= 0.5 * (bench.clock.time - began)
+
+
+@pytest.mark.parametrize("slow", [0.6, 1.2, 3.0])
+def test_leaders_that_are_all_slow_are_read(slow: float) -> None:
+    """None answers in the time for all, so there is more of it, and it is remembered."""
+    bench = Bench()
+    bench.brokers.slow = {A: slow, B: slow}
+    for count in range(11, 16):
+        bench.brokers.logs = {A: (0, count), B: (0, 10 + count)}
+        before = bench.clock.time
+        assert bench.latest(at(10, 20)) == at(count, 10 + count)
+    assert bench.clock.time - before <= 2 * slow + 0.1
