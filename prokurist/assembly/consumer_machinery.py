@@ -291,8 +291,9 @@ def consumer_machinery(
 
     metadata.on_update = on_update
     metadata.on_refused = lambda error, topics: background.post_about(
-        error, subscription.held(topics)
+        error, subscription.held(topics), topics
     )
+    metadata.on_accepted = background.accept
     lags = LagManager(
         subscription,
         calls,

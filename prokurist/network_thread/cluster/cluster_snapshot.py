@@ -34,6 +34,7 @@ class ClusterSnapshot:
         on_update: Called with each new snapshot.
         on_refused: Called with an error that belongs to no call, and the topics that
             it is about.
+        on_accepted: Called with the topics that are read and have no error, before that.
     """
 
     def __init__(self, interest: TopicInterest, trace: Trace) -> None:
@@ -42,6 +43,7 @@ class ClusterSnapshot:
         self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.read
         self.on_update: Callable[[Cluster], None] = unheard
         self.on_refused: Callable[[KafkaException, frozenset[str]], None] = unheard
+        self.on_accepted: Callable[[frozenset[str]], None] = unheard
         self._interest = interest
         self._trace = trace
 
@@ -97,13 +99,33 @@ class ClusterSnapshot:
             for number in view.partitions
         )
 
-    def _refuse(self) -> None:
-        """Post errors that belong to no call, one for each cause."""
+    def _is_well(self, name: str) -> bool:
+        """Whether a topic is known, without an error."""
+        view = self.cluster.topics.get(name)
+        return view is not None and not view.error
+
+    def _is_refused(self, name: str) -> bool:
+        """Whether a topic has an error that asking again at once does not mend."""
+        view = self.cluster.topics.get(name)
+        return view is not None and METADATA.of(view.error) is Action.FATAL
+
+    def _refuse(self, told: Cluster | None) -> None:
+        """Post errors that belong to no call, one for each cause.
+
+        Args:
+            told: The snapshot whose refusals are no news; None where each is told.
+        """
+        read = self._interest.read
+        accepted = frozenset(filter(self._is_well, read))
+        self.on_accepted(accepted)
+        before = {} if told is None else {each: told.topics.get(each) for each in read}
+        if any(view is not None and view.error for view in map(before.get, accepted)):
+            before = {}  # What was told of these together is told of the others again.
         refused: dict[int, set[str]] = {}
-        for name in self._interest.of_background:
-            view = self.cluster.topics.get(name)
-            if view is not None and METADATA.of(view.error) is Action.FATAL:
-                refused.setdefault(view.error, set()).add(name)
+        for name in filter(self._is_refused, self._interest.of_background):
+            code, view = self.cluster.topics[name].error, before.get(name)
+            if view is None or view.error != code:
+                refused.setdefault(code, set()).add(name)
         for code, names in sorted(refused.items()):
             self.on_refused(topic_error(METADATA, code, names), frozenset(names))
 
