@@ -107,6 +107,7 @@ class PartitionState:
         topic: The id of its topic; None while that is not known.
         by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
+        committed: The offset that the group has committed, as far as we have heard.
         stored: What the user has stored to be committed, where positions are not.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
@@ -117,6 +118,7 @@ class PartitionState:
         "awaiting",
         "born",
         "by_id",
+        "committed",
         "confirmed_in",
         "end",
         "end_asked",
@@ -165,6 +167,7 @@ class PartitionState:
         self.stuck: bool = False
         self.topic: UUID | None = None
         self.by_id: bool = False
+        self.committed: int | None = None
         self.stored: OffsetAndMetadata | None = None
         self.outstanding: OutstandingOffsets | None = None
 

@@ -87,6 +87,7 @@ class Group:
             timer,
             backoff,
             identities,
+            subscription,
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
         interval = config.max_poll_interval_ms / 1000
