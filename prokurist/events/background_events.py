@@ -124,9 +124,7 @@ class BackgroundEvents:
     def accept(self, topics: frozenset[str]) -> None:
         """Drop the errors that have ended: there are metadata of these topics by now."""
         with self._lock:
-            self._errors = [
-                each for each in self._errors if each.topics.isdisjoint(topics)
-            ]
+            self._errors = [each for each in self._errors if each.topics.isdisjoint(topics)]
 
     def fail(self, error: KafkaException) -> None:
         """Have every poll raise this from now on, before all other errors."""

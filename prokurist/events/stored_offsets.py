@@ -122,9 +122,7 @@ class StoredOffsets(TopicIds):
 
     # --- the network thread ----------------------------------------------------------
 
-    def committed_are(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]
-    ) -> None:
+    def committed_are(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
         """Note what the coordinator has taken or told; None for a partition without a commit.
 
         Of assigned partitions alone: another member may commit for the others.

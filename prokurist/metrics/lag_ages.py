@@ -17,7 +17,6 @@ from prokurist.events.subscription import Place
 from prokurist.metrics.log_ends import LogEnds
 from prokurist.types import TopicPartition
 
-
 Log: TypeAlias = tuple[TopicPartition, UUID | None]
 """The log of a partition: of a topic that was deleted and made again it is another one."""
 

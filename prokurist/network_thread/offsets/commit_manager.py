@@ -261,7 +261,9 @@ class CommitManager:
             self._coordinator.forget(node, error)
             raise
         failed = refused(answer.response, offsets)
-        self._subscription.committed_are({tp: offsets[tp] for tp in offsets if tp not in failed})
+        self._subscription.committed_are(
+            {tp: offsets[tp] for tp in offsets if tp not in failed}
+        )
         self._commit_identities.heed(identity, sent_as, failed.values())
         action, refusal = self._errors.heard_after_commit(node, failed)
         if refusal is None:
