@@ -65,11 +65,14 @@ class BackgroundError:
             nothing in particular is always raised.
         narrow: Makes the same error about some of its partitions, for the case that the
             others are not wanted any more; None for an error that is raised as it is.
+        topics: The topics that there are no metadata of because of it. It is dropped when
+            there are, of one of these, before a poll has raised it.
     """
 
     error: KafkaException
     about: frozenset[PositionRequest | AssignedPartition | SubscribedTopic] = frozenset()
     narrow: Callable[[frozenset[TopicPartition]], KafkaException] | None = None
+    topics: frozenset[str] = frozenset()
 
 
 class BackgroundEvents:
@@ -103,11 +106,25 @@ class BackgroundEvents:
             waiting.finish()
 
     def post_about(
-        self, error: KafkaException, held: frozenset[AssignedPartition | SubscribedTopic]
+        self,
+        error: KafkaException,
+        held: frozenset[AssignedPartition | SubscribedTopic],
+        topics: frozenset[str],
     ) -> None:
-        """The same for an error about assigned partitions; dropped if none is assigned."""
+        """The same for an error about assigned partitions; dropped if none is assigned.
+
+        Args:
+            error: The error.
+            held: What it is about.
+            topics: The topics that there are no metadata of because of it.
+        """
         if held:
-            self.post(BackgroundError(error, frozenset(held)))
+            self.post(BackgroundError(error, frozenset(held), topics=topics))
+
+    def accept(self, topics: frozenset[str]) -> None:
+        """Drop the errors that have ended: there are metadata of these topics by now."""
+        with self._lock:
+            self._errors = [each for each in self._errors if each.topics.isdisjoint(topics)]
 
     def fail(self, error: KafkaException) -> None:
         """Have every poll raise this from now on, before all other errors."""

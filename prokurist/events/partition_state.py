@@ -112,6 +112,7 @@ class PartitionState:
         committed: The offset that this consumer last committed or found committed; None after
             a seek or a reset, which may go back behind it.
         end_met: The offset from which a broker was asked and had nothing more; None before.
+        group_offset: The offset that the group has committed, as far as this client has heard.
         stored: What the user has stored to be committed, where positions are not.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
@@ -129,6 +130,7 @@ class PartitionState:
         "end_asked",
         "end_met",
         "giving_up",
+        "group_offset",
         "hand",
         "outstanding",
         "paused",
@@ -176,6 +178,7 @@ class PartitionState:
         self.began: int | None = None
         self.committed: int | None = None
         self.end_met: int | None = None
+        self.group_offset: int | None = None
         self.stored: OffsetAndMetadata | None = None
         self.outstanding: OutstandingOffsets | None = None
 

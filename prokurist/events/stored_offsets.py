@@ -127,6 +127,19 @@ class StoredOffsets(TopicIds):
                 )
             self.tracking: Tracking | None = tracking
 
+    # --- the network thread ----------------------------------------------------------
+
+    def committed_are(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
+        """Note what the coordinator has taken or told; None for a partition without a commit.
+
+        Of assigned partitions alone: another member may commit for the others.
+        """
+        with self._lock:
+            for tp, committed in offsets.items():
+                state = self._partitions.get(tp)
+                if state is not None:
+                    state.group_offset = None if committed is None else committed.offset
+
     # --- any thread ------------------------------------------------------------------
 
     def finish(self, tp: TopicPartition, offset: int) -> bool:

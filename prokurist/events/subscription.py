@@ -11,6 +11,7 @@ in the meantime it is dropped, and `settle` returns False.
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
+from uuid import UUID
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
@@ -31,6 +32,8 @@ class Place(NamedTuple):
         position: The next offset after what the user has done with.
         start: Where its log begins.
         end: Where its log ends.
+        committed: What the group has committed.
+        topic: The id of its topic.
         paused: Whether the user wants nothing of it for now.
     """
 
@@ -38,6 +41,8 @@ class Place(NamedTuple):
     position: int | None
     start: int | None
     end: int | None
+    committed: int | None
+    topic: UUID | None
     paused: bool
 
 
@@ -436,6 +441,8 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                     None if done is None else done.offset,
                     state.start,
                     state.end,
+                    state.group_offset,
+                    state.topic,
                     state.paused,
                 )
                 for tp in partitions

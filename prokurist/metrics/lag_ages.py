@@ -8,7 +8,8 @@ Thread: any; two readers at once may lose a note of one of them.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from prokurist.consumer.consumer_counters import CountedConsumer
@@ -16,12 +17,15 @@ from prokurist.events.subscription import Place
 from prokurist.metrics.log_ends import LogEnds
 from prokurist.types import TopicPartition
 
+Log: TypeAlias = tuple[TopicPartition, UUID | None]
+"""The log of a partition: of a topic that was deleted and made again it is another one."""
+
 
 class LagAges:
     """What was noted of the clients of this process."""
 
     def __init__(self) -> None:
-        self._clients: WeakKeyDictionary[CountedConsumer, dict[TopicPartition, LogEnds]] = (
+        self._clients: WeakKeyDictionary[CountedConsumer, dict[Log, LogEnds]] = (
             WeakKeyDictionary()
         )
 
@@ -36,12 +40,13 @@ class LagAges:
             now: The client's clock.
         """
         before = self._clients.get(client, {})
-        kept: dict[TopicPartition, LogEnds] = {}
+        kept: dict[Log, LogEnds] = {}
         ages: dict[TopicPartition, float] = {}
         for place in places:
             if place.position is None or place.end is None:
                 continue
-            ends = kept[place.partition] = before.get(place.partition) or LogEnds()
+            log = place.partition, place.topic
+            ends = kept[log] = before.get(log) or LogEnds()
             ends.seen(place.end, now, place.position)
             age = ends.age(place.position, now)
             if age is not None:

@@ -9,7 +9,7 @@ from prokurist.errors import RecordDeserializationException
 from prokurist.events.stored_offsets import Outstanding
 from prokurist.events.subscription import Place
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
-from prokurist.metrics.reading import ConsumerReading, committed_of, lag_of, lead_of
+from prokurist.metrics.reading import ConsumerReading, lag_of, lead_of
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 """By which a member tells that it lives: in the classic protocol, and in KIP-848's."""
@@ -95,7 +95,7 @@ def consumed_bytes(at: ConsumerReading) -> Iterator[Value]:
 def committed_offsets(at: ConsumerReading) -> Iterator[Value]:
     """What is committed, of each listed partition of which it is known."""
     for place in at.partitions.listed:
-        if (offset := committed_of(at.client, place)) is not None:
+        if (offset := place.committed) is not None:
             yield (place.partition.topic, str(place.partition.partition)), offset
 
 

@@ -231,23 +231,16 @@ def looked_at(client: CountedConsumer, most: int) -> Partitions:
                 found.lag.add(lag)
             if (lead := lead_of(place)) is not None:
                 found.lead.add(lead)
-            if (behind := committed_lag_of(client, place)) is not None:
+            if (behind := committed_lag_of(place)) is not None:
                 found.committed_lag.add(behind)
     return found
 
 
-def committed_of(client: CountedConsumer, place: Place) -> int | None:
-    """What the group has committed of a partition; None where that is not known."""
-    group = client.side.commits
-    return None if group is None else group.commits.counters.offset(place.partition)
-
-
-def committed_lag_of(client: CountedConsumer, place: Place) -> int | None:
+def committed_lag_of(place: Place) -> int | None:
     """How many offsets lie between what is committed and the end of the log."""
-    committed = committed_of(client, place)
-    if committed is None or place.end is None:
+    if place.committed is None or place.end is None:
         return None
-    return max(0, place.end - committed)
+    return max(0, place.end - place.committed)
 
 
 def lag_of(place: Place) -> int | None:

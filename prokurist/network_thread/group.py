@@ -74,7 +74,14 @@ class GroupCommits:
             member_identity, subscription.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
-            group_id, client, self.coordinator, metadata, timer, backoff, self.identities
+            group_id,
+            client,
+            self.coordinator,
+            metadata,
+            timer,
+            backoff,
+            self.identities,
+            subscription,
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 

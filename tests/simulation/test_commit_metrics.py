@@ -78,6 +78,39 @@ def test_commits_are_counted_by_kind_and_result() -> None:
     assert of(consumer, "commits_total", kind="sync", result="timed_out") == 1
 
 
+def test_what_was_committed_of_a_former_topic_shows_no_more() -> None:
+    """B492: nothing is committed of the new one yet, and its records are as old as it is."""
+    world = written(3)
+    consumer = reader(world, max_poll_records=1, metadata_max_age_ms=1000)
+    consumer.poll(1.0)
+    consumer.commit_sync()
+    assert of(consumer, "committed_offset", **place(A)) == 1
+    assert of(consumer, "lag_seconds", **place(A)) == 0
+    world.clock.sleep(20.0)
+    world.control.recreate_topic("orders")
+    for _ in range(5):
+        world.control.append(A, b"new")
+    while not any(each.value == b"new" for each in consumer.poll(0.1)):
+        pass
+    assert of(consumer, "committed_offset", **place(A)) is None
+    assert of(consumer, "committed_lag_sum") is None
+    assert of(consumer, "lag_seconds", **place(A)) == 0
+    consumer.commit_sync()
+    assert of(consumer, "committed_offset", **place(A)) == 1
+
+
+def test_what_was_committed_of_a_partition_that_was_given_up_shows_no_more() -> None:
+    """B492: another member may have committed since, where it is not looked up again."""
+    world = written(3)
+    consumer = reader(world)
+    consumer.commit_sync({A: OffsetAndMetadata(2)})
+    consumer.assign([B])
+    consumer.assign([A, B])
+    consumer.seek_to_beginning()
+    consumer.poll(1.0)
+    assert of(consumer, "committed_offset", **place(A)) is None
+
+
 def test_a_reader_without_a_group_has_no_commits() -> None:
     """No series at all, so that nothing looks like a group that does not commit."""
     consumer = reader(written(2), group_id=None)

@@ -211,6 +211,22 @@ def test_an_error_that_belongs_to_no_call(
         assert leads(world.members[0])
 
 
+@pytest.mark.parametrize("code", [29, 17, -1])
+def test_an_error_that_is_over_before_a_poll(code: int) -> None:
+    """B491: no poll raises it; but that of another topic, which is refused still."""
+    world = World(topics={"orders": 3, "other": 1})
+    with reading(world, TP, OTHER) as consumer:
+        with world.control.fail("Metadata", code, times=None, topic="orders"):
+            refresh(world, 5.0)
+            world.control.fail("Metadata", 29, times=None, topic="other")
+            refresh(world, 5.0)
+        refresh(world, 5.0)
+        with pytest.raises(errors.TopicAuthorizationException) as refused:
+            consumer.poll(1.0)
+        assert refused.value.topics == ("other",)
+        assert not consumer.poll(1.0)
+
+
 def test_two_errors_are_raised_by_two_polls() -> None:
     """B164, B200: one each; a poll that waits is ended by the first."""
     world = World(topics={"orders": 3, "other": 1})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prokurist import OffsetAndMetadata, TopicPartition, errors
+from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
 from prokurist.assembly.security import credentials_of
 from prokurist.config import ConsumerConfig
 from prokurist.testing.cluster.sasl import Sasl
@@ -79,6 +79,77 @@ def test_a_pattern_of_topics_that_may_not_be_seen(protocol: str) -> None:
         denied.undo()
         settle(consumer, seconds=30.0)
         assert len(consumer.assignment()) == 2
+
+
+WAYS = pytest.mark.parametrize("way", ["by hand", "classic", "consumer"])
+
+
+def refused_reader(world: World, way: str, stack: ExitStack) -> KafkaConsumer:
+    """A consumer of the secret topic, by hand or as a member."""
+    keys = {} if way == "by hand" else {"group_protocol": way}
+    consumer = stack.enter_context(
+        world.consumer(auto_offset_reset="earliest", enable_auto_commit=False, **keys)
+    )
+    if way == "by hand":
+        consumer.assign([SECRET])
+    else:
+        consumer.subscribe("secret")
+    return consumer
+
+
+def poll_in_spite(consumer: KafkaConsumer, seconds: float) -> tuple[int, list[str]]:
+    """How many records came in a while, and the names of the errors between them."""
+    records, met = 0, []
+    for _ in range(round(seconds / 0.1)):
+        try:
+            records += len(list(consumer.poll(0.1)))
+        except errors.KafkaException as error:
+            met.append(type(error).__name__)
+    return records, met
+
+
+@WAYS
+@pytest.mark.parametrize("late", [False, True], ids=["from the beginning", "after a while"])
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (29, "TopicAuthorizationException"),
+        (17, "InvalidTopicException"),
+        (-1, "UnknownServerException"),
+    ],
+)
+def test_a_topic_that_was_refused_for_a_while(
+    way: str,
+    late: bool,  # noqa: FBT001
+    code: int,
+    name: str,
+) -> None:
+    """B490: it is read within two seconds, and not after `metadata.max.age.ms` alone."""
+    world = grouped(secret=1)
+    with ExitStack() as stack:
+        refused = None if late else world.control.fail("Metadata", code, times=None)
+        consumer = refused_reader(world, way, stack)
+        if refused is None:
+            poll_in_spite(consumer, 10.0)
+            refused = world.control.fail("Metadata", code, times=None)
+            world.members[0].machinery.metadata.request_update()
+        assert set(poll_in_spite(consumer, 30.0)[1]) == {name}
+        refused.undo()
+        world.control.append(SECRET, b"v")
+        assert poll_in_spite(consumer, 2.0)[0] == 1
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_right_that_is_granted_later(protocol: str) -> None:
+    """B490: whatever the group has shared out meanwhile."""
+    world = grouped(secret=1)
+    world.control.append(SECRET, b"v")
+    with ExitStack() as stack:
+        denied = stack.enter_context(world.control.deny(topic="secret"))
+        consumer = refused_reader(world, protocol, stack)
+        assert poll_in_spite(consumer, 30.0)[0] == 0
+        denied.undo()
+        assert poll_in_spite(consumer, 2.0)[0] == 1
 
 
 @pytest.mark.parametrize("subscribed", [False, True])

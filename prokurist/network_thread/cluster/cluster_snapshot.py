@@ -31,6 +31,7 @@ class ClusterSnapshot:
         complete: Whether it holds every topic that there is, and that we may see.
         updated: Emits each new snapshot.
         refused: Emits an error that belongs to no call, and the topics that it is about.
+        accepted: Emits the topics that are read and have no error, before that.
     """
 
     def __init__(self, interest: TopicInterest, trace: Trace) -> None:
@@ -38,6 +39,7 @@ class ClusterSnapshot:
         self.complete: bool = False
         self.updated: Signal[Cluster] = Signal()
         self.refused: Signal[KafkaException, frozenset[str]] = Signal()
+        self.accepted: Signal[frozenset[str]] = Signal()
         self._interest = interest
         self._trace = trace
 
@@ -93,13 +95,33 @@ class ClusterSnapshot:
             for number in view.partitions
         )
 
-    def _refuse(self) -> None:
-        """Post errors that belong to no call, one for each cause."""
+    def _is_well(self, name: str) -> bool:
+        """Whether a topic is known, without an error."""
+        view = self.cluster.topics.get(name)
+        return view is not None and not view.error
+
+    def _is_refused(self, name: str) -> bool:
+        """Whether a topic has an error that asking again at once does not mend."""
+        view = self.cluster.topics.get(name)
+        return view is not None and METADATA.of(view.error) is Action.FATAL
+
+    def _refuse(self, told: Cluster | None) -> None:
+        """Post errors that belong to no call, one for each cause.
+
+        Args:
+            told: The snapshot whose refusals are no news; None where each is told.
+        """
+        read = self._interest.read
+        accepted = frozenset(filter(self._is_well, read))
+        self.accepted.emit(accepted)
+        before = {} if told is None else {each: told.topics.get(each) for each in read}
+        if any(view is not None and view.error for view in map(before.get, accepted)):
+            before = {}  # What was told of these together is told of the others again.
         refused: dict[int, set[str]] = {}
-        for name in self._interest.of_background:
-            view = self.cluster.topics.get(name)
-            if view is not None and METADATA.of(view.error) is Action.FATAL:
-                refused.setdefault(view.error, set()).add(name)
+        for name in filter(self._is_refused, self._interest.of_background):
+            code, view = self.cluster.topics[name].error, before.get(name)
+            if view is None or view.error != code:
+                refused.setdefault(code, set()).add(name)
         for code, names in sorted(refused.items()):
             self.refused.emit(topic_error(METADATA, code, names), frozenset(names))
 

@@ -311,18 +311,25 @@ class MetadataManager(ClusterSnapshot):
         self._client.forget({*known, *bootstrap}, known or bootstrap)
         self._look_again(older)
         if self._wanted.asks_all:
-            self._refuse()
+            self._refuse(older if self._wanted.is_second_look else None)
         self._updated(older)
 
     def _look_again(self, older: Cluster) -> None:
-        """Ask again after a pause, while topics that are needed have no leader."""
-        troubled = self._wanted.asks_all and any(
-            map(self._troubles, self._interest.needing_leaders)
-        )
+        """Ask again after a pause, while topics that are needed have no leader, or are refused.
+
+        A refusal may be over in a moment, too: a right is granted, and one broker may answer
+        with an error that the next one does not have. Where a group shares out its partitions
+        by metadata alone, nothing else would ask before `metadata.max.age.ms`.
+        """
+        asked = self._interest.needing_leaders if self._wanted.asks_all else frozenset[str]()
+        troubled = any(map(self._troubles, asked))
+        refused = any(map(self._is_refused, asked))
         if troubled:
             self.request_update()
+        if self._wanted.asks_all:
+            self._wanted.again = refused
         same = self.cluster.says_the_same_as(older)
-        self._wanted.answered(same=same, again=troubled)
+        self._wanted.answered(same=same, again=troubled or refused)
 
     def _watch_age(self, age: float) -> None:
         if self._age is not None:

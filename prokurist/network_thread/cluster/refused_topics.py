@@ -27,9 +27,10 @@ class RefusedTopics:
         self._subscription = subscription
         self._background = background
         metadata.refused.connect(self._post)
+        metadata.accepted.connect(background.accept)
 
     def _post(self, error: KafkaException, topics: frozenset[str]) -> None:
-        self._background.post_about(error, self._subscription.held(topics))
+        self._background.post_about(error, self._subscription.held(topics), topics)
 
     def __repr__(self) -> str:
         return f"RefusedTopics({self._subscription})"

@@ -23,6 +23,9 @@ class WantedMetadata:
 
     Attributes:
         all: Whether all topics of interest are wanted.
+        again: Whether they are wanted once more because some were refused.
+        is_second_look: Whether the request that was begun last is for that alone: a refusal
+            that it meets again is no news.
         asks_all: Whether the request that was begun last is about them.
         asked_for_everything: Whether the last request was about all topics that there are.
         quiet_until: Until when nothing is asked for that was asked for before.
@@ -33,6 +36,8 @@ class WantedMetadata:
         self._timer = timer
         self._backoff = backoff
         self.all: bool = False
+        self.again: bool = False
+        self.is_second_look: bool = False
         self.asks_all: bool = True
         self.asked_for_everything: bool = False
         self.quiet_until: float = timer.now
@@ -62,13 +67,13 @@ class WantedMetadata:
 
     def clear(self) -> None:
         """Want nothing more."""
-        self.all = False
+        self.all = self.again = False
         self._alone.clear()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is wanted."""
-        return not (self.all or self._alone)
+        return not (self.all or self.again or self._alone)
 
     @property
     def must_wait(self) -> bool:
@@ -96,10 +101,11 @@ class WantedMetadata:
         others = self._interest.topics - self._asked_for - new
         # What was asked for before stays wanted until the pause is over.
         self.asks_all = self._interest.everything or (
-            self.all and not (self._is_quiet and new and not others)
+            (self.all or self.again) and not (self._is_quiet and new and not others)
         )
+        self.is_second_look = self.again and not self.all
         if self.asks_all:
-            self.all = False
+            self.all = self.again = False
         self._asking_alone = frozenset(self._alone)
         self._alone.clear()
 

@@ -47,6 +47,9 @@ from prokurist.types import Node, TopicPartition
 ATTENTION: Final = 5.0
 """Seconds after the last poll for which records are fetched ahead."""
 
+UNSEEN: Final = -1
+"""No generation of an assignment: the next look forgets what is not assigned any more."""
+
 
 class FetchManager:
     """Keeps one fetch in flight to each broker that leads a fetchable partition.
@@ -101,7 +104,7 @@ class FetchManager:
         )
         self._requests = FetchRequests(metadata, subscription, buffer, self._replicas, limits)
         self._plan = FetchPlan(metadata, subscription, self._replicas, self._backoffs)
-        self._generation = -1
+        self._generation = UNSEEN
         self._sources: dict[int, FetchSource] = {}
         self.counters: FetchCounters = FetchCounters()
         self.attending: FetchProgress = FetchProgress(metadata, background, timer, self._asked)
@@ -194,7 +197,7 @@ class FetchManager:
     # --- one fetch -------------------------------------------------------------------
 
     async def _fetch(self, source: FetchSource, request: Fetch) -> None:
-        began = self._timer.now
+        began, generation = self._timer.now, self._generation
         self.attending.sent(source.node, connected=self._is_connected(source))
         overdue = OverdueResponse(
             self._metadata,
@@ -222,6 +225,10 @@ class FetchManager:
         finally:
             overdue.end()
             self._replicas.silent.discard(source.node.id)
+            if self._generation != generation:
+                # Partitions were given up after it was sent, and forgotten; what its answer
+                # said of them is noted by now, and would stay.
+                self._generation = UNSEEN
         if not well:
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"

@@ -123,7 +123,10 @@ class FetchSession:
             forgotten = [tp for tp in self.asked if tp not in new]
             self._ids.update(ids)
         self.asked = new
-        return self._made(questions, forgotten, terms, max_bytes)
+        request = self._made(questions, forgotten, terms, max_bytes)
+        # What is forgotten goes by its id once more, and is of no further use.
+        self._ids = dict(ids)
+        return request
 
     def _made(
         self,

@@ -1,16 +1,15 @@
-"""What is counted of commits, and what is committed as far as the client knows.
+"""What is counted of commits, and which look-ups wait for an open transaction.
 
 Thread: the network thread writes, any reads; see `events.counter_types`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 from prokurist.errors import KafkaException
 from prokurist.events.counter_types import Family
 from prokurist.network_thread.operations.operation import Withdrawn
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.types import TopicPartition
 
 
 class CommitResults:
@@ -30,12 +29,8 @@ class CommitResults:
         self.timed_out: int = 0
 
 
-MOST_OFFSETS: Final = 100_000
-"""Partitions whose committed offsets are kept; with one more, all are forgotten."""
-
-
 class CommitCounters:
-    """Commits, and what is committed as far as this client knows.
+    """Commits, and partitions whose committed offsets are not settled yet.
 
     Attributes:
         kinds: By `sync`, `async` and `auto`.
@@ -44,27 +39,12 @@ class CommitCounters:
             has yet to settle.
     """
 
-    __slots__ = ("_offsets", "done_at", "kinds", "unsettled")
+    __slots__ = ("done_at", "kinds", "unsettled")
 
     def __init__(self) -> None:
         self.kinds: Family[CommitResults] = Family(CommitResults)
         self.done_at: float | None = None
         self.unsettled: frozenset[TopicPartition] = frozenset()
-        self._offsets: dict[TopicPartition, int] = {}
-
-    def knows(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
-        """The coordinator has taken or told these; None for a partition without a commit."""
-        if len(self._offsets) > MOST_OFFSETS:
-            self._offsets = {}
-        for tp, committed in offsets.items():
-            if committed is None:
-                self._offsets.pop(tp, None)
-            else:
-                self._offsets[tp] = committed.offset
-
-    def offset(self, partition: TopicPartition) -> int | None:
-        """What is committed of a partition; None where that is not known."""
-        return self._offsets.get(partition)
 
     @contextmanager
     def counted(self, kind: str, now: Callable[[], float]) -> Iterator[None]:
