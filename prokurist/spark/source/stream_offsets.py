@@ -32,19 +32,19 @@ cannot be made for all partitions is an error: to read nothing would mean that a
 import logging
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import TimeoutException
 from prokurist.events.clock import Clock, epoch_milliseconds
 from prokurist.spark import offset_resolution
-from prokurist.spark.errors import DataLossException, Loss
+from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_json import EARLIEST, SourceOffset
 from prokurist.spark.offset_ranges import OffsetRange, ranges_between
 from prokurist.spark.rate_limits import TriggerLimits
 from prokurist.spark.repeated_warnings import RepeatedWarnings
 from prokurist.spark.source.batch_planning import cut
+from prokurist.spark.source.data_losses import LogBounds, Offsets, notice_losses
 from prokurist.spark.source.deferred_starts import DeferringLogs, resolved
 from prokurist.spark.source.driver_queries import DriverQueries
 from prokurist.spark.source.options import OnBrokerDown, Settings
@@ -53,7 +53,6 @@ from prokurist.spark.source.topic_listing import Listing
 from prokurist.spark.start_offsets import Missing, stream_start
 from prokurist.types import TopicPartition, named
 
-Offsets = Mapping[TopicPartition, int]
 START: Final = "the start that Spark gives"
 END: Final = "the end that Spark gives"
 
@@ -64,14 +63,6 @@ GONE_AFTER: Final = (0.5, 1.0)
 """Pauses before each list that has to lack a topic until `failOnDataLoss` makes it an error."""
 STREAM: Final = "a stream of Kafka"
 ALL_THERE: Final = "the topics that were read are there"
-
-
-@dataclass(frozen=True, slots=True)
-class LogBounds:
-    """The beginnings and ends of logs whose leaders have answered, as looked up once."""
-
-    first: Offsets
-    last: Offsets
 
 
 class Stream:
@@ -126,7 +117,7 @@ class Stream:
         beginning = stream_start(self._settings.given, now)
         listing = self._brokers.listing(self._settings.selection)
         listing.check()
-        self._remember(listing)
+        self._topic_ids |= listing.known_ids
         partitions = listing.partitions
         if self._target is not None:
             starts = offset_resolution.starts(beginning, partitions, self._brokers)
@@ -224,14 +215,21 @@ class Stream:
             self._listing = None
             if not self._brokers.has_time:
                 raise TimeoutException("the topics that are read are not the same for long")
-        recreated = self._recreated(listing)
+        recreated = listing.recreated(self._topic_ids)
         ends, deferred = self._places(given, listing, recreated)
         answering = {tp: each for tp, each in deferred.items() if tp in logs.last}
         found = resolved(answering, logs.first, logs.last, self._brokers, self._leaders)
         deferred = {tp: each for tp, each in deferred.items() if tp not in found}
         begun = SourceOffset({**ends, **found}, given.start, deferred)
-        self._notice(given, begun.ends, logs, recreated)
-        self._remember(listing)
+        notice_losses(
+            given,
+            begun.ends,
+            logs,
+            recreated,
+            self._missing,
+            fails=self._settings.fail_on_data_loss,
+        )
+        self._topic_ids |= listing.known_ids
         return logs, begun
 
     def _asked(self, given: SourceOffset, listing: Listing) -> LogBounds:
@@ -382,64 +380,6 @@ class Stream:
         return (
             {tp: at for tp, at in given.ends.items() if tp in kept},
             {tp: each for tp, each in given.deferred.items() if tp in kept} | again,
-        )
-
-    def _remember(self, listing: Listing) -> None:
-        """Remember of which topics the places are."""
-        self._topic_ids |= {
-            name: each for name, each in listing.topic_ids.items() if each is not None
-        }
-
-    def _recreated(self, listing: Listing) -> list[str]:
-        """Topics that are others than at the last look, as far as their ids tell."""
-        return sorted(
-            name
-            for name, topic_id in listing.topic_ids.items()
-            if topic_id is not None and self._topic_ids.get(name, topic_id) != topic_id
-        )
-
-    def _notice(
-        self,
-        given: SourceOffset,
-        begun: Offsets,
-        logs: LogBounds,
-        recreated: Collection[str],
-    ) -> None:
-        """Log what is gone, or raise it.
-
-        Raises:
-            DataLossException: It is not to be borne.
-        """
-        fails = self._settings.fail_on_data_loss
-        missing = sorted(self._missing) if fails else []
-        told = [
-            f"{tp} is there no more: brokers do not know it"
-            + (f" (it was read up to {given.ends[tp]})" if tp in given.ends else "")
-            for tp in missing
-        ]
-        told += [
-            f"the topic {name!r} was created again"
-            + ("" if fails else ", and is read from its beginning")
-            for name in recreated
-        ]
-        losses = [
-            Loss(tp, at, logs.first[tp], logs.last[tp])
-            for tp, at in sorted({**dict.fromkeys(logs.last, 0), **begun}.items())
-            if tp in logs.last and not logs.first[tp] <= at <= logs.last[tp]
-        ]
-        told += map(str, losses)
-        if not told:
-            return
-        if fails:
-            gone = ", or take what is gone off the selection" if missing else ""
-            raise DataLossException(
-                f"records are gone that this stream was to read: {'; '.join(told)}. Set "
-                f"failOnDataLoss to false to read what is left{gone}",
-                losses=losses,
-            )
-        log.warning(
-            "records may be gone, and the stream goes on with what its logs have now: %s",
-            "; ".join(told),
         )
 
     # --- how much of it ----------------------------------------------------------------

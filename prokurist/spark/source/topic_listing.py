@@ -66,6 +66,16 @@ class Listing:
             refused,
         )
 
+    @property
+    def known_ids(self) -> dict[str, UUID]:
+        """The ids that brokers tell."""
+        return {name: each for name, each in self.topic_ids.items() if each is not None}
+
+    def recreated(self, former: Mapping[str, UUID]) -> list[str]:
+        """Topics that are others than those with these ids."""
+        ids = self.known_ids
+        return sorted(name for name, each in ids.items() if former.get(name, each) != each)
+
     def check(self) -> None:
         """Raise if what is selected by name does not exist.
 

@@ -9,13 +9,17 @@ of reach delays the others by one attempt and no more. A run that is over is tri
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Protocol
 
-from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.errors import (
+    CommitFailedException,
+    KafkaException,
+    UnknownTopicOrPartitionException,
+)
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, Deadline
 from prokurist.metrics.queries import QUERIES, OpenQueries
@@ -25,7 +29,7 @@ from prokurist.spark.watcher.event_queue import EventQueue, QueuedEvent
 from prokurist.spark.watcher.pending_commit import PendingCommit
 from prokurist.spark.watcher.progress import Query, QueryBatch
 from prokurist.spark.watcher.query_progress import QueryProgress
-from prokurist.types import OffsetAndMetadata, TopicPartition, named
+from prokurist.types import OffsetAndMetadata, PartitionInfo, TopicPartition, named
 
 GRACE: Final = 30.0
 """Seconds for what a run leaves that is over."""
@@ -56,6 +60,12 @@ class Client(Protocol):
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
     ) -> Mapping[TopicPartition, int]:
         """The end offsets of partitions."""
+        ...
+
+    def list_topics(
+        self, timeout: float, /, *, topics: Collection[str]
+    ) -> Mapping[str, Sequence[PartitionInfo]]:
+        """The topics that exist, of some."""
         ...
 
     def close(self, timeout: float, /) -> None:
@@ -325,16 +335,30 @@ class CommitWorker:
         watched.sample_at = began + self._rules.sample_interval
         label = watched.query.label
         try:
-            ends = client.end_offsets(tuple(watched.done), self._rules.commit_deadline)
+            ends = client.end_offsets(tuple(watched.present), self._rules.commit_deadline)
         except Exception as error:  # noqa: BLE001 - the same
             watched.samples_failed += 1
             text = f"where its logs end is not known: {error}"
             self._warnings.met(label, SAMPLES, text, self._clock.now())
             self._replace(kept, error)
+            if isinstance(getattr(error, "last_error", None), UnknownTopicOrPartitionException):
+                self._find_absent(watched, client)
         else:
             now = self._clock.now()
             watched.sampled(ends, now)
             self._warnings.over(label, SAMPLES, now)
+
+    def _find_absent(self, watched: QueryProgress, client: Client) -> None:
+        """Leave out topics that do not exist: one alone would hide the lag of all others."""
+        topics = {each.topic for each in watched.done}
+        with suppress(KafkaException):
+            listed = client.list_topics(self._rules.commit_deadline, topics=topics)
+            there = {
+                TopicPartition(name, info.partition)
+                for name, infos in listed.items()
+                for info in infos
+            }
+            watched.lacks(watched.done.keys() - there)
 
     def __repr__(self) -> str:
         return f"CommitWorker({len(self._kept)} runs)"

@@ -4,7 +4,7 @@ Thread: the committer's writes; readings are made in any. What a reading walks t
 replaced and never changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from prokurist.events.clock import Clock
 from prokurist.events.counter_types import Histogram
@@ -31,6 +31,8 @@ class QueryProgress:
 
     Attributes:
         done: For each partition where the last batch has ended.
+        absent: Partitions whose topics do not exist: their places are kept in the query's
+            offsets, and neither committed nor compared with a log.
         sample_at: When the logs are to be looked at next.
         commits: How many commits ended how.
         commit_seconds: How long they took.
@@ -49,6 +51,7 @@ class QueryProgress:
         self.group: str = group
         self.commitment: PendingCommit = commitment
         self.done: Mapping[TopicPartition, int] = {}
+        self.absent: frozenset[TopicPartition] = frozenset()
         self.sample_at: float = clock.now()
         self.commits: dict[str, int] = dict.fromkeys(RESULTS, 0)
         self.commit_seconds: Histogram = Histogram()
@@ -62,8 +65,22 @@ class QueryProgress:
         if ends.keys() - self._logs.keys():
             self.sample_at = self._clock.now()  # Of the new ones nothing is known yet.
         self._logs = {each: self._logs.get(each) or LogEnds() for each in ends}
+        # What has been read on is there again.
+        self.absent = frozenset(
+            each for each in self.absent if ends.get(each) == self.done.get(each)
+        )
         self.done = dict(ends)
-        self.commitment.ended(ends)
+        self.commitment.ended(self.present)
+
+    @property
+    def present(self) -> dict[TopicPartition, int]:
+        """Where the last batch has ended in partitions that exist."""
+        return {each: end for each, end in self.done.items() if each not in self.absent}
+
+    def lacks(self, absent: Collection[TopicPartition]) -> None:
+        """Take which partitions do not exist."""
+        self.absent = frozenset(absent)
+        self.commitment.ended(self.present)
 
     def sampled(self, ends: Mapping[TopicPartition, int], now: float) -> None:
         """Take the present ends of the logs."""

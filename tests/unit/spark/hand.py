@@ -1,11 +1,12 @@
 """A clock that is moved by hand, and a Kafka that is not there."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from prokurist.errors import TimeoutException, UnknownTopicOrPartitionException
 from prokurist.spark.watcher.progress import Query, QueryBatch
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.types import OffsetAndMetadata, PartitionInfo, TopicPartition
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 BILLS = Query("id-1", "run-1", "bills")
@@ -33,6 +34,7 @@ class FakeClient:
     Attributes:
         has: What the group has.
         ends: Where the logs end.
+        absent: Topics that do not exist; what is asked of them has no answer in time.
         error: What every call raises, after `takes` seconds.
         told: What was committed, call by call.
         told_at: When.
@@ -43,6 +45,7 @@ class FakeClient:
     clock: HandClock
     has: dict[TopicPartition, int] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
     error: Exception | None = None
     takes: float = 0.0
     told: list[dict[TopicPartition, int]] = field(default_factory=list)
@@ -71,6 +74,7 @@ class FakeClient:
     ) -> None:
         """Tell its group."""
         self._call(timeout)
+        self._need(offsets, timeout)
         told = {each: place.offset for each, place in offsets.items()}
         self.told.append(told)
         self.told_at.append(self.clock.time)
@@ -81,7 +85,22 @@ class FakeClient:
     ) -> Mapping[TopicPartition, int]:
         """Where logs end."""
         self._call(timeout)
+        self._need(partitions, timeout)
         return {each: self.ends.get(each, 0) for each in partitions}
+
+    def _need(self, partitions: Iterable[TopicPartition], timeout: float) -> None:
+        if any(each.topic in self.absent for each in partitions):
+            self.clock.time += timeout
+            unknown = UnknownTopicOrPartitionException("a topic is not there")
+            raise TimeoutException(last_error=unknown)
+
+    def list_topics(
+        self, timeout: float, /, *, topics: Collection[str]
+    ) -> Mapping[str, list[PartitionInfo]]:
+        """Those that exist, of four partitions each."""
+        self._call(timeout)
+        there = set(topics) - self.absent
+        return {name: [PartitionInfo(name, n, None) for n in range(4)] for name in there}
 
     def close(self, _timeout: float, /) -> None:
         """It is needed no more."""

@@ -228,6 +228,7 @@ def test_leaders_that_are_all_slow_are_read(slow: float) -> None:
     """None answers in the time for all, so there is more of it, and it is remembered."""
     bench = Bench()
     bench.brokers.slow = {A: slow, B: slow}
+    before = bench.clock.time
     for count in range(11, 16):
         bench.brokers.logs = {A: (0, count), B: (0, 10 + count)}
         before = bench.clock.time

@@ -1,5 +1,6 @@
 """The committer's work, turn by turn, in virtual time."""
 
+import json
 import logging
 from collections.abc import Callable
 from random import Random
@@ -233,6 +234,23 @@ def test_the_age_of_what_is_not_done_rises_while_no_broker_answers() -> None:
     assert seconds is not None
     assert seconds >= 60.0
     assert bench.reading.samples_failed >= 5
+
+
+def test_a_topic_that_does_not_exist_hides_no_lag_of_others() -> None:
+    """Its place stays among the offsets: the others are committed and looked at."""
+    bench = Bench()
+    gone, live = TopicPartition("gone", 0), A0
+    bench.ready.ends, bench.ready.absent = {live: 9}, {"gone"}
+    bench.progress(batch(0, json.dumps({"a": {"0": 5}, "gone": {"0": 7}})))
+    bench.run(30.0)
+    assert bench.lag(live)[0] == 4
+    assert bench.client.has == {live: 5}
+    assert bench.settled(0) is None
+    bench.progress(batch(1, json.dumps({"a": {"0": 6}, "gone": {"0": 7}})))
+    assert bench.client.has == {live: 6}
+    bench.client.absent = set()
+    bench.progress(batch(2, json.dumps({"a": {"0": 6}, "gone": {"0": 8}})))
+    assert bench.client.has == {live: 6, gone: 8}
 
 
 def test_new_partitions_are_looked_at_at_once() -> None:
