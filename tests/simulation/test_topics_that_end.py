@@ -110,7 +110,7 @@ class Reader:
     def another(self, **keys: Any) -> KafkaConsumer:
         """A consumer like this one, which reads nothing yet."""
         protocol = "consumer" if self.way.endswith("consumer") else "classic"
-        settings: dict[str, object] = {
+        settings: dict[str, Any] = {
             "group_protocol": protocol,
             "auto_offset_reset": "earliest",
             "auto_commit_interval_ms": 1000,
