@@ -86,9 +86,9 @@ WAYS = pytest.mark.parametrize("way", ["by hand", "classic", "consumer"])
 
 def refused_reader(world: World, way: str, stack: ExitStack) -> KafkaConsumer:
     """A consumer of the secret topic, by hand or as a member."""
-    keys = {} if way == "by hand" else {"group_protocol": way}
+    keys: dict[str, Any] = {} if way == "by hand" else {"group_protocol": way}
     consumer = stack.enter_context(
-        world.consumer(auto_offset_reset="earliest", enable_auto_commit=False, **keys)
+        world.consumer(None, auto_offset_reset="earliest", enable_auto_commit=False, **keys)
     )
     if way == "by hand":
         consumer.assign([SECRET])

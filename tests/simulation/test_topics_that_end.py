@@ -110,7 +110,7 @@ class Reader:
     def another(self, **keys: Any) -> KafkaConsumer:
         """A consumer like this one, which reads nothing yet."""
         protocol = "consumer" if self.way.endswith("consumer") else "classic"
-        settings: dict[str, object] = {
+        settings: dict[str, Any] = {
             "group_protocol": protocol,
             "auto_offset_reset": "earliest",
             "auto_commit_interval_ms": 1000,
@@ -158,9 +158,10 @@ def test_a_topic_that_is_given_up_and_deleted(way: str) -> None:
     reader = begun(way)
     topic = id_of_mayfly(reader.world)
     with reader.consumer:
-        write(reader.world)
         reader.subscribe("orders")
+        # The answer to a fetch that is on its way comes when its partitions are given up.
         reader.world.control.delete_topic("mayfly")
+        write(reader.world)
         reader.read(LONG)
         left_by(reader.consumer, Wanted(["mayfly"], [topic]), Scenario.GIVEN_UP)
         write(reader.world)

@@ -68,7 +68,7 @@ class Classes:
                         self.variables.add(name)
                 case ast.ImportFrom():
                     for each in node.names:
-                        if each.asname not in (None, *PARTITION_OR_ID):
+                        if each.asname is not None and each.asname not in PARTITION_OR_ID:
                             self.aliases[each.asname] = ast.Name(each.name)
 
     def _read_class(self, node: ast.ClassDef) -> None:
