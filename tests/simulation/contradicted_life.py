@@ -132,6 +132,7 @@ class ContradictedLife:
             self._judge_thrift(before, seconds, "while answers were wrong")
             self.wrong.is_on = False
             self.log.append(f"{clock.time:.3f} all is well again")
+            self._rebalance()
             before = self._spent()
             self._use(MINUTE)
             self._judge_thrift(before, MINUTE, "in the minute after")
@@ -186,6 +187,12 @@ class ContradictedLife:
         if isinstance(client, KafkaConsumer) and self.kind != "assign" and not error.retriable:
             client.unsubscribe(timeout=0.5)
             self._subscribe(client)
+
+    def _rebalance(self) -> None:
+        """Join anew where the group has what a misinformed leader assigned: it keeps that."""
+        if isinstance(self.client, KafkaConsumer) and self.kind == "classic":
+            self.client.unsubscribe(timeout=0.5)
+            self._subscribe(self.client)
 
     def _note(self, error: KafkaException) -> None:
         name = type(error).__name__
