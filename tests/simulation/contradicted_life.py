@@ -189,8 +189,12 @@ class ContradictedLife:
             self._subscribe(client)
 
     def _rebalance(self) -> None:
-        """Join anew where the group has what a misinformed leader assigned: it keeps that."""
-        if isinstance(self.client, KafkaConsumer) and self.kind == "classic":
+        """Join anew: a group that is well keeps what was decided before.
+
+        That is what a misinformed leader has assigned, or an assignment that a coordinator has
+        sent, and that was changed on its way: it sends none again before the next one.
+        """
+        if isinstance(self.client, KafkaConsumer) and self.kind != "assign":
             self.client.unsubscribe(timeout=0.5)
             self._subscribe(self.client)
 

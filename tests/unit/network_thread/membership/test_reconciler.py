@@ -172,9 +172,9 @@ def test_what_is_held_under_a_former_name_is_given_back() -> None:
     names.name = "payments"
     it.go_on()
     assert hands.moved == [
-        ("take", {"orders"}),
-        ("give back", {"orders"}),
-        ("take", {"payments"}),
+        ("take", frozenset(("orders",))),
+        ("give back", frozenset(("orders",))),
+        ("take", frozenset(("payments",))),
     ]
     assert it.owned() == (assigned(0, 1),)
     assert not it.is_needed
