@@ -17,6 +17,7 @@ class Thread(Protocol):
     """What is read of a network thread."""
 
     turns: int
+    works: bool
     died_of: BaseException | None
 
     @property
@@ -71,7 +72,9 @@ class ClientHealth:
     """A snapshot for liveness probes, taken without waiting.
 
     Attributes:
-        alive: The network thread runs.
+        alive: The network thread runs, and its present turn has not worked for longer than
+            `request.timeout.ms`, as where a callback of the user's holds it. A thread that
+            waits for the network is alive, however long it waits.
         turns: How many turns its loop has made.
         since_last_turn: Seconds since it last read the clock. A loop that waits
             for the network is asleep, not stuck: look at it beside `next_due`.
@@ -103,21 +106,26 @@ class ClientHealth:
     last_error_age: float | None
 
     @classmethod
-    def of(cls, side: NetworkSide, now: float, **more: Any) -> Self:
+    def of(
+        cls, side: NetworkSide, now: float, *, request_timeout: float, **more: Any
+    ) -> Self:
         """Read a client.
 
         Args:
             side: Its network side.
             now: Its clock.
+            request_timeout: Seconds after which a turn counts as stuck.
             more: What its kind of client has beside this.
         """
         thread, timer = side.thread, side.timer
         due = timer.next_at
+        # In this order: a turn that begins in between has read the clock before it works.
+        is_stuck = thread.works and now - timer.now > request_timeout
         reachability = side.client.reachability
         unreachable_since = reachability.unreachable_since
         answered_at, failure = reachability.answered_at, reachability.last_failure
         return cls(
-            alive=thread.alive,
+            alive=thread.alive and not is_stuck,
             turns=thread.turns,
             since_last_turn=now - timer.now,
             next_due=None if due is None else due - now,

@@ -212,6 +212,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         return Health.of(
             side,
             now,
+            request_timeout=self._config.request_timeout_ms / 1000,
             coordinator=None if coordinator is None else coordinator.name,
             consumer_protocol=side.client.features.consumer_protocol,
             membership=self._membership_health(now),

@@ -70,6 +70,9 @@ class EventManager(RequestManager, Taker, Protocol):
 class NetworkThread:
     """The network thread of a client: drains the mailbox, fires timers, waits on the network.
 
+    Attributes:
+        works: Whether it is within a turn, and does not wait for the network.
+
     Args:
         name: The thread's name, for those who look at a process from outside.
         clock: Read once when a turn begins and once when its wait is over.
@@ -95,6 +98,7 @@ class NetworkThread:
         self.mailbox: Mailbox[ApplicationEvent] = Mailbox(network.wake)
         self.life: Life = Life.NEW
         self.turns: int = 0
+        self.works: bool = False
         self.counters: LoopCounters = LoopCounters()
         self.died_of: BaseException | None = None
         self._clock = clock
@@ -195,6 +199,7 @@ class NetworkThread:
     def turn(self) -> None:
         """Drain the mailbox, fire timers, poll managers, write, and wait for the network."""
         self._timer.now = self._clock.now()
+        self.works = True
         self.turns += 1
         mark = self._timer.mark()
         events = self.mailbox.drain()
@@ -228,13 +233,16 @@ class NetworkThread:
         # The clock has gone on while operations ran; what is due by now is not waited for.
         since = self._clock.now()
         wait = None if due is None else max(0.0, due.at - since)
+        self.works = False
         happenings = self._network.poll(wait)
         self._timer.now = self._clock.now()
+        self.works = True
         empty = not (events or happenings or self._timer.fired != fired)
         self.counters.turned(since, self._timer.now, empty=empty)
         if self._trace.fine:
             self._tell_wake(since, happenings, due)
         self._client.handle(happenings)
+        self.works = False
 
     def end(self) -> None:
         """End in this turn: a manager has found that nothing is left to do."""

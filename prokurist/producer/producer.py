@@ -347,6 +347,7 @@ class KafkaProducer(EndingCalls):
         return ProducerHealth.of(
             side,
             now,
+            request_timeout=self._config.request_timeout_ms / 1000,
             buffer_total=accumulator.memory.total,
             buffer_free=accumulator.memory.free,
             waiting_threads=accumulator.memory.waiting,

@@ -132,6 +132,7 @@ class ContradictedLife:
             self._judge_thrift(before, seconds, "while answers were wrong")
             self.wrong.is_on = False
             self.log.append(f"{clock.time:.3f} all is well again")
+            self._rebalance()
             before = self._spent()
             self._use(MINUTE)
             self._judge_thrift(before, MINUTE, "in the minute after")
@@ -186,6 +187,16 @@ class ContradictedLife:
         if isinstance(client, KafkaConsumer) and self.kind != "assign" and not error.retriable:
             client.unsubscribe(timeout=0.5)
             self._subscribe(client)
+
+    def _rebalance(self) -> None:
+        """Join anew: a group that is well keeps what was decided before.
+
+        That is what a misinformed leader has assigned, or an assignment that a coordinator has
+        sent, and that was changed on its way: it sends none again before the next one.
+        """
+        if isinstance(self.client, KafkaConsumer) and self.kind != "assign":
+            self.client.unsubscribe(timeout=0.5)
+            self._subscribe(self.client)
 
     def _note(self, error: KafkaException) -> None:
         name = type(error).__name__

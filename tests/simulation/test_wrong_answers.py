@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from prokurist import OffsetAndMetadata
+from prokurist.errors import ReassignmentInProgressException
 from prokurist.network_thread.fetch.response_handler import FetchResponseHandler
 from prokurist.network_thread.wire.fetch import FetchAnswer
 from prokurist.testing.cluster.handlers import fetch
@@ -19,6 +20,8 @@ from tests.simulation.world import World
 
 MINUTES = 3
 HIGH = 1_000_000
+REFUSED = 60
+"""An error code that no Fetch has."""
 A_BACKOFF = 1.0
 """Seconds: a pause that has grown."""
 
@@ -103,6 +106,25 @@ def test_a_wrong_answer_for_minutes(
         world.control.heal()
         world.control.append(A, b"x")
         assert drained(consumer, 5.0) == {A: [3]}
+
+
+def test_a_partition_that_is_refused_many_times_in_one_answer_is_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B480: a poll raises the first of its rows, and the next one returns records."""
+    world = in_racks()
+    judge = FetchResponseHandler.judge
+
+    def wrong(self: Any, sent: Any, answer: FetchAnswer, asked: Any, node: Node) -> Any:
+        rows = [replace(row, error=REFUSED) for row in answer.partitions] * 300
+        return judge(self, sent, replace(answer, partitions=tuple(rows)), asked, node)
+
+    with reader(world) as consumer:
+        with monkeypatch.context() as patch:
+            patch.setattr(FetchResponseHandler, "judge", wrong)
+            with pytest.raises(ReassignmentInProgressException):
+                consumer.poll(5.0)
+        assert drained(consumer, 5.0) == {A: [0, 1, 2]}
 
 
 def test_an_epoch_that_metadata_told_once_and_no_leader_has_is_given_up() -> None:

@@ -40,6 +40,7 @@ from prokurist.network_thread.fetch.sources import (
 )
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.rounds import Rounds
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.fetch import Fetch, FetchAnswer
 from prokurist.types import Node, TopicPartition
@@ -125,7 +126,9 @@ class FetchManager:
 
     def poll(self) -> None:
         """Send fetches for which there is room, if anything has changed."""
+        rounds = Rounds(self._timer, "the look for partitions to fetch")
         while not self._closed:
+            rounds.count()
             seen = (self._metadata.cluster.version, self._subscription.settled)
             if not self._stirred and seen == self._seen:
                 return

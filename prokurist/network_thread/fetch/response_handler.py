@@ -102,10 +102,14 @@ class FetchResponseHandler:
         outcome = FetchOutcome()
         held = ResponseBytes(answer.size)
         refused: list[tuple[Wish, FetchedPartition]] = []
+        told: set[TopicPartition] = set()
         for row in answer.partitions:
             put = asked.get(row.partition)
-            if put is None:
-                continue  # It is not wanted any more, or was never asked for.
+            if put is None or row.partition in told:
+                # It is not wanted any more, was never asked for, or stood above already: each
+                # row of a partition that is refused would be an error of its own for a poll.
+                continue
+            told.add(row.partition)
             match FETCH.of(row.error):
                 case Action.DONE:
                     self._take(outcome, put, row, held)
@@ -126,7 +130,6 @@ class FetchResponseHandler:
                     refused.append((put.wish, row))
         if wishes:
             # Of a session's partitions only those are told that have something new.
-            told = {row.partition for row in answer.partitions}
             for wish in wishes:
                 if wish.partition not in told:
                     self._subscription.fetched(wish, None)

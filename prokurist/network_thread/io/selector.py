@@ -92,11 +92,12 @@ class SelectorNetwork:
         self._connections: dict[int, SocketConnection] = {}
         self._unsaid: dict[int, Connected | Lost] = {}
         self._broken: dict[int, SocketConnection] = {}
-        self._wakeup = Wakeup()
+        wakeup = Wakeup()
+        self._wakeup: Wakeup | None = wakeup
         self._down = False
         self._largest = largest_frame_bytes
         self._tls = tls
-        wake, shortest = self._wakeup.fileno(), min(GREETING_BYTES, largest_frame_bytes)
+        wake, shortest = wakeup.fileno(), min(GREETING_BYTES, largest_frame_bytes)
         self._tls_watch: TlsWatch | None = None if tls is None else tls.watch(wake, shortest)
         self._watch: Watch = self._tls_watch or (watch or best_watch())(wake, shortest)
 
@@ -186,7 +187,7 @@ class SelectorNetwork:
         happenings: list[Happening] = list(self._unsaid.values())
         self._unsaid.clear()
         for each in seen:
-            if each.number == WAKE:
+            if each.number == WAKE and self._wakeup is not None:
                 self.wakes += 1
                 self._wakeup.taken()
             else:
@@ -197,7 +198,10 @@ class SelectorNetwork:
 
     def wake(self) -> None:
         """End the present or the next wait; see `Network.wake`."""
-        self._wakeup.ask()
+        # In hand, it outlives a shutdown that comes now: its descriptors close with it.
+        wakeup = self._wakeup
+        if wakeup is not None:
+            wakeup.ask()
 
     def shutdown(self) -> None:
         """Close everything; see `Network.shutdown`."""
@@ -208,6 +212,8 @@ class SelectorNetwork:
         self._connections.clear()
         self._unsaid.clear()
         self._broken.clear()
+        # Not with this network, which is in cycles that only the garbage collector ends.
+        self._wakeup = None
 
     def _tell(self, found: SocketConnection, seen: Seen, happenings: list[Happening]) -> None:
         if not found.connected:

@@ -21,6 +21,7 @@ from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.reconciler import Reconciler
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.rounds import Rounds
 from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
 
 INTERVAL: Final = 5.0
@@ -100,7 +101,9 @@ class ConsumerHeartbeats:
         context = self._context
         due = context.timer.now
         failures = 0
+        rounds = Rounds(context.timer, "heartbeats")
         while True:
+            rounds.count()
             await self._alarm.until(due)
             began, action = await self._heartbeat()
             if action in (Action.DONE, Action.SURFACE):

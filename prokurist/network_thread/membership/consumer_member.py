@@ -95,6 +95,7 @@ class ConsumerMember:
             TopicNames(
                 context.client, context.metadata, context.timer, context.backoff, self._go_on
             ),
+            context.timer,
             self._settled,
             self._is_stuck,
         )

@@ -30,6 +30,8 @@ from prokurist.errors import KafkaException
 from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.rounds import Rounds
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
 from prokurist.types import TopicPartition
 
@@ -51,6 +53,7 @@ class Reconciler:
     Args:
         transitions: How partitions change hands.
         names: Of topics.
+        timer: The Timer.
         settled: Called when nothing is left to be done, for now; and with whether the
             coordinator has wanted anything else since the last time.
         stuck: Called when the listener has raised something; with whether there is
@@ -61,11 +64,13 @@ class Reconciler:
         self,
         transitions: PartitionTransitions,
         names: TopicNames,
+        timer: Timer,
         settled: Callable[[bool], None],
         stuck: Callable[[bool], None],
     ) -> None:
         self._transitions = transitions
         self._names = names
+        self._timer = timer
         self._settled = settled
         self._stuck = stuck
         self._term = 0
@@ -146,7 +151,9 @@ class Reconciler:
 
     async def _reconcile(self) -> ReconcileOutcome:
         committed = False
+        rounds = Rounds(self._timer, "reconciliation")
         while self.is_needed:
+            rounds.count()
             gone = self._gone()
             if gone:
                 if not await self._transitions.give_back(self._term, gone):

@@ -60,6 +60,7 @@ from prokurist.network_thread.offsets.validation_manager import Check, Validatio
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.rounds import Rounds
 from prokurist.network_thread.operations.shared_call import SharedCall
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.log_offsets import ListedOffset, Moment
@@ -137,7 +138,9 @@ class PositionsManager:
                 it names all partitions of which that is so.
             KafkaException: Another error that no patience mends.
         """
+        rounds = Rounds(self._timer, "a wait for a position")
         while (known := self._subscription.position(tp)) is None:
+            rounds.count()
             search, begun = self._search_for(tp)
             # It is waited for before it begins: what needs no asking ends it at once.
             end = search.end_of(tp)

@@ -130,7 +130,9 @@ def test_the_pure_twin_reads_a_bounded_amount_of_a_socket(driver: "Driver") -> N
             room[:4] = (len(room) - 4).to_bytes(4, "big")
             return len(room)
 
-    watch = PureWatch(driver.network._wakeup.fileno(), 64 << 20)
+    wakeup = driver.network._wakeup
+    assert wakeup is not None
+    watch = PureWatch(wakeup.fileno(), 64 << 20)
     with made, other:
         watch.add(1, cast("socket.socket", Endless()), READING)
         other.sendall(b"there is something to read")

@@ -11,6 +11,7 @@ from prokurist.network_thread.membership.partition_transitions import (
 from prokurist.network_thread.membership.reconciler import Reconciler
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Promise
+from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions
 
 KNOWN, UNKNOWN = UUID(int=1), UUID(int=2)
@@ -71,6 +72,7 @@ def reconciler(
     made = Reconciler(
         cast("PartitionTransitions", hands),
         cast("TopicNames", names or Names()),
+        Timer(0.0),
         settled.append,
         ([] if stuck is None else stuck).append,
     )
@@ -170,9 +172,9 @@ def test_what_is_held_under_a_former_name_is_given_back() -> None:
     names.name = "payments"
     it.go_on()
     assert hands.moved == [
-        ("take", {"orders"}),
-        ("give back", {"orders"}),
-        ("take", {"payments"}),
+        ("take", frozenset(("orders",))),
+        ("give back", frozenset(("orders",))),
+        ("take", frozenset(("payments",))),
     ]
     assert it.owned() == (assigned(0, 1),)
     assert not it.is_needed
