@@ -28,9 +28,7 @@ _CALLBACKS: Final = (
     "dr_cb",
     "throttle_cb",
 )
-_THROTTLE: Final = (
-    "throttle_cb is accepted without effect: give on_event, or read `broker_throttled` in the log"
-)
+_THROTTLE: Final = "throttle_cb is accepted without effect: give on_event, or read `broker_throttled` in the log"
 _OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
     "logger is accepted without effect: this client logs to Python's logger `prokurist`"
