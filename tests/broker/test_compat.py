@@ -74,7 +74,7 @@ def test_the_pages_programs_print_what_the_peers_do(
 def test_every_call_prints_what_the_peers_do(
     name: str, prokurist_kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """B331, B332, B361, B363, B364, B365: a walk through a client's calls, with results."""
+    """B331, B332, B361, B363, B364, B365, B450, B451: a walk through all calls."""
     text = (HERE / f"{name}_calls.py").read_text("utf-8")
     ours = f"prokurist.compat.{name}"
     before = printed(text.replace(ours, name), prokurist_kafka, tmp_path)

@@ -29,7 +29,7 @@ _CALLBACKS: Final = (
     "throttle_cb",
 )
 _THROTTLE: Final = (
-    "throttle_cb is accepted without effect: give on_event, or read `broker_throttled` in the log"
+    "throttle_cb is accepted without effect: on_event hears of `broker_throttled`"
 )
 _OF_THE_CLIENT: Final = {"interceptor.classes", "enable.metrics.push"}
 _LOGGER: Final = (
@@ -245,7 +245,7 @@ def _fit_attempts(rest: dict[str, Any]) -> None:
 
 
 def _fit_heartbeats(config: dict[str, Any]) -> None:
-    """Have a member of a short session send heartbeats thrice in it: there no rule refuses it."""
+    """Lower the heartbeat interval to a third of a short session, as no rule does there."""
     given = {each.replace("_", "."): each for each in config}
     if "heartbeat.interval.ms" in given or "session.timeout.ms" not in given:
         return

@@ -205,7 +205,27 @@ def errors():
     print(sorted([TopicPartition("b"), TopicPartition("a", 2), TopicPartition("a", 1)]))
 
 
+def stored_and_given_up():
+    """B450: what was stored goes with its partition, and no commit moves an offset back."""
+    keys = {"enable.auto.commit": False, "enable.auto.offset.store": False}
+    consumer = Consumer({**CLUSTER, **keys, "group.id": "shipping"})
+    consumer.assign([TopicPartition("parts", 0, 0)])
+    print("first:", consumer.poll(30.0) is not None)
+    consumer.store_offsets(offsets=[TopicPartition("parts", 0, 1)])
+    consumer.incremental_unassign([FIRST])
+    consumer.commit(offsets=[TopicPartition("parts", 0, 2)], asynchronous=False)
+    consumer.incremental_assign([FIRST])
+    consumer.poll(1.0)
+    try:
+        consumer.commit(asynchronous=False)
+    except (KafkaError, KafkaException) as error:
+        print("refused:", type(error).__name__, error.args[0].name())
+    print("committed:", [each.offset for each in consumer.committed([FIRST], timeout=10)])
+    consumer.close()
+
+
 produced()
 assigned()
 subscribed()
+stored_and_given_up()
 errors()

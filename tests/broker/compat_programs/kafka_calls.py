@@ -162,8 +162,41 @@ def errors():
         print("refused:", isinstance(error, Exception))
 
 
+def refused_in_the_midst():
+    """B451: records before one that a deserializer refuses are returned, and committed."""
+
+    def made(value):
+        if value == b"bad":
+            raise LookupError
+        return value
+
+    producer = KafkaProducer(**SERVERS)
+    for value in (b"a", b"b", b"bad", b"c"):
+        producer.send("invoices", value, partition=0)
+    producer.close()
+    place = TopicPartition("invoices", 0)
+    consumer = KafkaConsumer(
+        **SERVERS, group_id="shipping", auto_offset_reset="earliest", value_deserializer=made
+    )
+    consumer.assign([place])
+    ends = consumer.end_offsets([place])[place]
+    consumer.seek(place, ends - 4)
+    found = []
+    try:
+        while True:
+            for records in consumer.poll(timeout_ms=1000, max_records=500).values():
+                found += [each.offset - ends for each in records]
+    except LookupError:
+        print("before it:", found)
+    consumer.close()
+    consumer = KafkaConsumer(**SERVERS, group_id="shipping")
+    print("committed:", consumer.committed(place) - ends)
+    consumer.close()
+
+
 produced()
 assigned()
 subscribed()
+refused_in_the_midst()
 without_group()
 errors()

@@ -208,6 +208,7 @@ def both_producers() -> Iterator[list[Any]]:
         their_own = theirs.Producer({**NOWHERE, **QUIET})
         yield [their_own, ours]
         their_own.purge()
+        ours.purge()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             their_own.flush(1)
