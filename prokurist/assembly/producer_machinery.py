@@ -51,6 +51,7 @@ from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_manager import TopicManager
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
+from prokurist.network_thread.error_actions import PRODUCER_METADATA
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import HostLookups, Resolver
 from prokurist.network_thread.io.selector import SelectorNetwork
@@ -230,6 +231,7 @@ def producer_machinery(
         rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
         trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
         create=True,
+        codes=PRODUCER_METADATA,
     )
     topics = ProducerTopics(
         accumulator, metadata, timer, retry, config.metadata_max_idle_ms / 1000

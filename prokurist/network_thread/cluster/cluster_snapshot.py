@@ -13,7 +13,7 @@ from prokurist.events.trace import Trace
 from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_views import views_of
-from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.error_actions import Action, ErrorTable
 from prokurist.network_thread.wire.metadata import MetadataAnswer
 from prokurist.types import Node, TopicPartition
 
@@ -24,8 +24,10 @@ class ClusterSnapshot:
     Args:
         interest: Which topics are asked for.
         trace: Where it is told that leaders have changed.
+        codes: The error codes of topics.
 
     Attributes:
+        codes: The same.
         cluster: The snapshot at hand.
         needing_leaders: Tells the topics that are asked for again while a partition lacks a
             leader; by default all that are read. A call that asks about one as well may leave
@@ -36,7 +38,8 @@ class ClusterSnapshot:
             it is about.
     """
 
-    def __init__(self, interest: TopicInterest, trace: Trace) -> None:
+    def __init__(self, interest: TopicInterest, trace: Trace, codes: ErrorTable) -> None:
+        self.codes: ErrorTable = codes
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
         self.needing_leaders: Callable[[], frozenset[str]] = lambda: interest.read
@@ -84,14 +87,14 @@ class ClusterSnapshot:
         An election is on its way, say: that makes no leader unknown that was known.
         """
         older = self.cluster.topics.get(view.name)
-        passes = METADATA.of(view.error) is Action.RETRY and view.error not in ABSENT
+        passes = self.codes.of(view.error) is Action.RETRY and view.error not in ABSENT
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _troubles(self, name: str) -> bool:
         """Whether a topic that is read has an error that may pass by itself."""
         view = self.cluster.topics.get(name)
         if view is None or view.error:
-            return view is None or METADATA.of(view.error) is Action.RETRY
+            return view is None or self.codes.of(view.error) is Action.RETRY
         return any(
             self.cluster.leader(TopicPartition(name, number)) is None
             for number in view.partitions
@@ -102,10 +105,10 @@ class ClusterSnapshot:
         refused: dict[int, set[str]] = {}
         for name in self._interest.of_background:
             view = self.cluster.topics.get(name)
-            if view is not None and METADATA.of(view.error) is Action.FATAL:
+            if view is not None and self.codes.of(view.error) is Action.FATAL:
                 refused.setdefault(view.error, set()).add(name)
         for code, names in sorted(refused.items()):
-            self.on_refused(topic_error(METADATA, code, names), frozenset(names))
+            self.on_refused(topic_error(self.codes, code, names), frozenset(names))
 
     def hint(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]
