@@ -64,7 +64,7 @@ def test_all_records_that_end_together_wake_the_loop_once() -> None:
             woken += 1
             return soon(*arguments, **keys)
 
-        loop.call_soon_threadsafe = count  # type: ignore[method-assign]
+        loop.call_soon_threadsafe = count  # type: ignore[method-assign,assignment]
         gathered = asyncio.gather(*deliveries)
         await asyncio.sleep(0)
         assert not gathered.done()

@@ -56,9 +56,8 @@ class Owner(Protocol):
         """What stands in the way of records that wait since then; None for nothing."""
         ...
 
-    @property
-    def silent(self) -> Callable[[float, float], Sequence[Wait]]:
-        """The silences that brokers have asked for, as waits since then until now."""
+    def held_up(self, since: float, now: float) -> Sequence[Wait]:
+        """What holds records up that wait since then, until now."""
         ...
 
     @property

@@ -141,7 +141,7 @@ def ended(
         elif owner.now() >= until:
             obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
             why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
-            waits = owner.silent(began, owner.now())
+            waits = owner.held_up(began, owner.now())
             why = "".join(f". It waits for {each.reason}" for each in waits) + (why or "")
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
