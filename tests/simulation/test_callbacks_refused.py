@@ -22,7 +22,7 @@ NO_CALLBACK: Any = 5
 )
 @pytest.mark.parametrize("keys", [{}, {"value_serializer": bytes}], ids=["plain", "serialized"])
 def test_a_callback_that_cannot_be_called(
-    call: Callable[[KafkaProducer], object], keys: dict[str, object]
+    call: Callable[[KafkaProducer], object], keys: dict[str, Any]
 ) -> None:
     """B446: it is refused at the call, by its value, and nothing is sent."""
     world = World()
