@@ -30,6 +30,7 @@ from prokurist.network_thread.cluster.topic_manager import TopicManager
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Limits
+from prokurist.network_thread.error_actions import METADATA, ErrorTable
 from prokurist.network_thread.io.network import Network
 from prokurist.network_thread.io.resolver import HostLookups, Resolver
 from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES, SelectorNetwork
@@ -82,6 +83,7 @@ class NetworkSide:
         trace: Where both threads tell what happens.
         system: What the client runs on.
         create_topics: Whether asking for a topic may make it.
+        codes: What the error codes of topics mean for this kind of client.
 
     Attributes:
         client_id: The `client.id`.
@@ -99,7 +101,13 @@ class NetworkSide:
     """
 
     def __init__(
-        self, config: ConnectionKeys, trace: Trace, system: System, *, create_topics: bool
+        self,
+        config: ConnectionKeys,
+        trace: Trace,
+        system: System,
+        *,
+        create_topics: bool,
+        codes: ErrorTable = METADATA,
     ) -> None:
         random = system.random
         self.client_id: str = trace.client_id
@@ -137,6 +145,7 @@ class NetworkSide:
             rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
             trigger=config.metadata_recovery_rebootstrap_trigger_ms / 1000,
             create=create_topics,
+            codes=codes,
         )
         self.telemetry: TelemetryManager | None = None
         if config.enable_metrics_push:

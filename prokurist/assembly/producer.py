@@ -17,6 +17,7 @@ from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
 from prokurist.events.clock import CallersClock
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.missing_topics import MissingTopics
+from prokurist.network_thread.error_actions import PRODUCER_METADATA
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.manager import ProduceManager, ProduceTerms
 from prokurist.network_thread.produce.producer_ids import ProducerIds
@@ -50,7 +51,7 @@ class ProducerSide(NetworkSide):
     """
 
     def __init__(self, config: ProducerConfig, trace: Trace, system: System) -> None:
-        super().__init__(config, trace, system, create_topics=True)
+        super().__init__(config, trace, system, create_topics=True, codes=PRODUCER_METADATA)
         self.partitioner: StickyPartitioner = StickyPartitioner(
             system.random, adaptive=config.partitioner_adaptive_partitioning_enable
         )

@@ -4,6 +4,7 @@ One table per API, a row per code, each with its reason. A code outside its row 
 judged by the class it has in `prokurist.errors`: retriable ones are tried again,
 with fresh metadata where their class says so; all others are fatal to the call.
 So a code that is newer than we are is fatal, with its number, and never a loop.
+A table may name another action for all codes outside its rows (`otherwise`).
 
 Thread: any; tables.
 """
@@ -62,10 +63,17 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The table of error codes of one API."""
+    """The table of error codes of one API.
+
+    Attributes:
+        api: The API's name.
+        rows: The codes that have a row.
+        otherwise: The action for all others; None to judge them by their class.
+    """
 
     api: str
     rows: Mapping[int, ErrorRow]
+    otherwise: Action | None = None
 
     def of(self, code: int) -> Action:
         """The action for an error code."""
@@ -74,6 +82,8 @@ class ErrorTable:
         row = self.rows.get(code)
         if row is not None:
             return row.action
+        if self.otherwise is not None:
+            return self.otherwise
         cls = by_code().get(code)
         if cls is None or not cls.retriable:
             return Action.FATAL
@@ -100,11 +110,12 @@ def commit_failed(error: KafkaException) -> CommitFailedException:
     return failed
 
 
-def table(api: str, rows: Mapping[int, tuple[Action, str]]) -> ErrorTable:
+def table(
+    api: str, rows: Mapping[int, tuple[Action, str]], otherwise: Action | None = None
+) -> ErrorTable:
     """Make a table from plain rows."""
-    return ErrorTable(
-        api, MappingProxyType({code: ErrorRow(*row) for code, row in rows.items()})
-    )
+    read_only = MappingProxyType({code: ErrorRow(*row) for code, row in rows.items()})
+    return ErrorTable(api, read_only, otherwise)
 
 
 _RELOADING: Final = (Action.RETRY, "the right coordinator, which is still loading its log")
@@ -206,6 +217,35 @@ METADATA: Final = table(
         29: (Action.FATAL, "no rights on the topic, until an ACL grants them"),
     },
 )
+
+PRODUCER_METADATA: Final = table(
+    "Metadata",
+    {
+        -1: (Action.RETRY, "the broker met an unexpected error; the next answer may be right"),
+        3: _UNKNOWN,
+        5: (Action.RETRY, "an election is on its way"),
+        17: (Action.FATAL, "not a legal name of a topic, and will not become one"),
+        29: (
+            Action.FATAL,
+            "no rights on the topic, until an ACL grants them",
+        ),
+        31: (Action.RETRY, "no rights to create it; of a topic that exists no broker says so"),
+        37: (Action.RETRY, "num.partitions of this broker is wrong; others may have it right"),
+        38: (Action.RETRY, "too few brokers are up to create it, as while they start"),
+        44: (Action.RETRY, "a policy refuses to create it; it may have been created otherwise"),
+        100: _UNKNOWN,
+        129: (Action.REBOOTSTRAP, "the broker is not of our cluster any more (KIP-1102)"),
+    },
+    otherwise=Action.RETRY,
+)
+"""The same for topics that a producer writes to.
+
+Records wait in memory meanwhile, each until `delivery.timeout.ms`, or its `send` until
+`max.block.ms`. An answer that may be another one the next time must not fail them; an error
+that lasts is in the text of their TimeoutException. So a code without a row, also one that is
+newer than we are, is asked about again: the pauses grow, and each wait has an end. As in Java,
+a name that is refused and a missing right end the wait at once.
+"""
 
 _MOVED_ON: Final = (Action.REFRESH, "another broker leads the partition by now")
 _OUT_OF_STEP: Final = (Action.REFRESH, "client and leader know different epochs")

@@ -76,8 +76,10 @@ def out_of_time(
     met = (accumulator.last_errors.get(leaf) for leaf in left)
     last_error = accumulator.obstacle(began) or next(filter(None, met), None)
     partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
-    # A request carries batches of many partitions, and is in the ledger of each.
-    found = {(each.began, each.node): each for batch in left for each in batch.attempts}
+    # A request carries batches of many partitions, and is in the ledger of each. A batch whose
+    # callbacks run has ended: nothing of it is in doubt.
+    unsure = [batch for batch in left if not batch.ended]
+    found = {(each.began, each.node): each for batch in unsure for each in batch.attempts}
     attempts = [found[key] for key in sorted(found)]
     records, size = sum(each.count for each in left), sum(each.payload for each in left)
     error = TimeoutException(
@@ -94,9 +96,9 @@ def out_of_time(
                 each.outcome,
             )
             for each in attempts
-            if each.ended is None or each.ended >= began
+            if each.effect or each.ended is None or each.ended >= began
         ],
-        waits=accumulator.silent(began, now),
+        waits=accumulator.held_up(began, now),
         last_error=last_error,
         config_key=KEY,
         may_have_happened=any(attempt.effect for attempt in attempts),

@@ -29,7 +29,7 @@ from prokurist.errors.local_variables import without_locals
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.implementation import Delivery, Sender
-from prokurist.events.accumulator.record_metadata import OnDelivery
+from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
@@ -218,6 +218,7 @@ class KafkaProducer(EndingCalls):
         # Before code of the user's, and a wait for a network thread that may not be there.
         if self._appender.refusal is not None:
             self._appender.refusal()
+        require_callback(on_delivery)
         return self._user_code.send(
             self._appender.send, topic, value, key, headers, partition, timestamp, on_delivery
         )
@@ -257,6 +258,7 @@ class KafkaProducer(EndingCalls):
             TypeError: An argument, or one value, is of a wrong type; none was sent.
             ValueError: There are not as many keys as values; none was sent.
         """
+        require_callback(on_delivery)
         if self._user_code is None:
             rows = rows_of(values, keys, headers, timestamp)
             return self._many.send(topic, [rows], partition, on_delivery)
@@ -305,6 +307,7 @@ class KafkaProducer(EndingCalls):
             TypeError: The data has no such interface, or a column is of another type.
             ValueError: There is no such column, or there are several of that name.
         """
+        require_callback(on_delivery)
         if self._user_code is not None:
             raise IllegalStateException(
                 "send_batch sends bytes as they lie, past serializers, interceptors and "

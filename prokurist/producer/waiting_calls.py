@@ -89,6 +89,7 @@ class WaitingCalls:
         now = self._clock.now()
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("purge", now, deadline, config_key=KEY)
+        self._note_callback(call)
         records: int = self._runner().ask(call, Purge(call))
         return records
 
@@ -114,6 +115,7 @@ class WaitingCalls:
         now = self._clock.now()
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
+        self._note_callback(call)
         self._runner().ask(call, AwaitTopic(call, topic))
         return self._built().metadata.cluster.partitions_of(topic)
 
@@ -143,6 +145,15 @@ class WaitingCalls:
         return telemetry is not None and telemetry.pushes
 
     # --- within ----------------------------------------------------------------------------
+
+    def _note_callback(self, call: Call) -> None:
+        """Note in the ledger that a delivery callback holds the network thread at the moment.
+
+        What that thread does for the call ends this wait.
+        """
+        callback = self._accumulator.callback_wait(call.began)
+        if callback is not None:
+            call.wait_begins(callback, call.began)
 
     def _built(self) -> ProducerSide:
         if self._side is None:

@@ -183,6 +183,31 @@ def test_a_producer_needs_write_of_topics(
     eventually(sends)
 
 
+def test_a_producer_sees_a_grant_at_the_next_call(
+    kafka: RealKafka, name: str, eventually: Asking
+) -> None:
+    """B440: the same client, long before `metadata.max.age.ms`."""
+    allow(kafka, ("TOPIC", name, "CREATE"))
+
+    def refusal(producer: KafkaProducer) -> errors.KafkaException | None:
+        return producer.send(name, b"second").exception(10)
+
+    denied = errors.TopicAuthorizationException
+
+    def is_refused() -> bool:
+        with KafkaProducer(bootstrap_servers=kafka.bootstrap) as fresh:
+            return isinstance(refusal(fresh), denied)
+
+    eventually(is_refused)
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap) as producer:
+        assert isinstance(refusal(producer), denied)
+        with pytest.raises(denied):
+            producer.partitions_for(name, 10)
+        allow(kafka, ("TOPIC", name, "WRITE"))
+        eventually(lambda: refusal(producer) is None)
+        assert producer.partitions_for(name, 10)
+
+
 def test_lag_of_a_group_needs_describe_of_both(
     kafka: RealKafka, name: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -65,7 +65,7 @@ def test_a_delivery_can_be_awaited_on_two_loops() -> None:
         for each in threads:
             each.start()
         until = time.monotonic() + 5
-        while len(delivery._batch._listeners) < 2:
+        while len(delivery._batch._waiters) < 2:
             assert time.monotonic() < until
             time.sleep(0.001)
         producer.flush(1.0)

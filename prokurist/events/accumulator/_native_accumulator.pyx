@@ -37,7 +37,7 @@ from prokurist.events.accumulator import delivery as shared
 from prokurist.events.accumulator.appending import (
     as_bytes, as_headers, require_timestamp, unwired
 )
-from prokurist.events.accumulator.record_metadata import RecordMetadata
+from prokurist.events.accumulator.record_metadata import RecordMetadata, require_callback
 from prokurist.events.accumulator.rows import NO_HEADERS, Run as RowRun
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.records.encode import batch_header

@@ -89,6 +89,8 @@ cdef class Appender:
             when = self.milliseconds()
         if partition is not None:
             require_int("partition", partition, 31)
+        if on_delivery is not None and not callable(on_delivery):
+            require_callback(on_delivery)
         if value is not None and not PyBytes_Check(value):
             value = as_bytes("value", value)
         if key is not None and not PyBytes_Check(key):

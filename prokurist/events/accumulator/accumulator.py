@@ -103,6 +103,7 @@ class RecordAccumulator:
         self.flushing: set[object] = set()
         self.refuse: Callable[[], None] = unclosed
         self.refuse_in_callback: Callable[[str], None] = unrefused
+        self._settling: tuple[str, float] | None = None
         self.obstacle: Callable[[float], KafkaException | None] = obstacle
         self.silent: Callable[[float, float], Sequence[Wait]] = silent
         self.last_errors: dict[Batch, KafkaException] = {}
@@ -380,15 +381,37 @@ class RecordAccumulator:
     def _topics(self) -> list[TopicQueues]:
         return list(self.appender.topics.values())
 
+    def held_up(self, since: float, now: float) -> Sequence[Wait]:
+        """What holds records up that wait since then, until now; for any thread.
+
+        A delivery callback that runs, and the silences that brokers have asked for.
+        """
+        callback = self.callback_wait(now)
+        silent = self.silent(since, now)
+        return silent if callback is None else (Wait(callback, 0.0, now - since), *silent)
+
+    def callback_wait(self, now: float) -> str | None:
+        """The delivery callback that holds the network thread, as the reason of a wait."""
+        settling = self._settling
+        if settling is None:
+            return None
+        partition, began = settling
+        return (
+            f"a delivery callback of {partition}, which has held the network thread "
+            f"for {now - began:.1f} s and more: nothing is sent meanwhile"
+        )
+
     def settle(self, batch: Batch, report: Callable[[BaseException], None]) -> bool:
         """Call the callbacks of a batch that has ended: then nothing waits for it any more.
 
         Returns:
             Whether there were any.
         """
+        self._settling = batch.name, self.now()
         try:
             return batch.settle(report)
         finally:
+            self._settling = None
             with self.appender.lock:
                 self.incomplete.pop(batch, None)
                 self._parts.pop(batch, None)

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from prokurist.events.accumulator.delivery import Delivery
 from prokurist.events.accumulator.murmur2 import partition_of_key
-from prokurist.events.accumulator.record_metadata import OnDelivery
+from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
 from prokurist.events.accumulator.rows import NO_HEADERS, Places, Rows
 from prokurist.records.columns import pack_headers
 from prokurist.types import require_int
@@ -130,6 +130,7 @@ class Appender:
             require_timestamp(timestamp)
         if partition is not None:
             require_int("partition", partition, 31)
+        require_callback(on_delivery)
         record = (
             topic,
             as_bytes("value", value),

@@ -56,9 +56,8 @@ class Owner(Protocol):
         """What stands in the way of records that wait since then; None for nothing."""
         ...
 
-    @property
-    def silent(self) -> Callable[[float, float], Sequence[Wait]]:
-        """The silences that brokers have asked for, as waits since then until now."""
+    def held_up(self, since: float, now: float) -> Sequence[Wait]:
+        """What holds records up that wait since then, until now."""
         ...
 
     @property
@@ -214,13 +213,14 @@ class Batch(BatchBuffer):
         outcome = self.outcome or NOT_ENDED
         return outcome.metadata(self.topic, self.partition, index, timestamp)
 
-    def watch(self, *, settled: bool = False) -> Waiter:
+    def watch(self, waiter: Waiter | None = None, *, settled: bool = False) -> Waiter:
         """A waiter that opens when it has ended or was split; at once if it has.
 
         Args:
+            waiter: The one to open; None for a new one.
             settled: Whether its callbacks must have been called, too.
         """
-        waiter = Waiter()
+        waiter = waiter or Waiter()
         self._waiters.append(waiter)
         # Whichever comes first, this line or the end: one of the two opens it.
         if self.parts or (self.settled if settled else self.ended):

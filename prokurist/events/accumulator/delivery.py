@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.events.clock import as_seconds
+from prokurist.events.loop_wakes import wakes_of
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from prokurist.events.accumulator.batch import Batch
 
 
@@ -138,7 +141,7 @@ def ended(
         elif owner.now() >= until:
             obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
             why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
-            waits = owner.silent(began, owner.now())
+            waits = owner.held_up(began, owner.now())
             why = "".join(f". It waits for {each.reason}" for each in waits) + (why or "")
             raise TimeoutException(
                 f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
@@ -212,10 +215,39 @@ def future_of(delivery: Delivery) -> Future[RecordMetadata]:
 
 
 async def awaited(delivery: Delivery) -> RecordMetadata:
-    """The result, for a coroutine."""
-    import asyncio  # noqa: PLC0415 - only who awaits pays for it
+    """The result, for a coroutine; one that is done does not suspend it.
 
-    return await asyncio.wrap_future(future_of(delivery))
+    Raises:
+        ForkedClientError: It is not done, and the producer was copied by a fork.
+        IllegalStateException: It is not done, and this is a delivery callback.
+        KafkaException: The record has failed.
+        RuntimeError: It is not done, and no asyncio loop runs in this thread.
+    """
+    while not delivery.done():
+        part, _ = delivery._batch.part(delivery._index)  # noqa: SLF001 - a handle's own function
+        owner = part.owner
+        if owner is not None:
+            owner.refuse_in_callback("await of a record that is not done")
+            await wakes_of(running_loop()).future_of(part, part.watch)
+    return delivery.result()
+
+
+def running_loop() -> AbstractEventLoop:
+    """The event loop of this thread.
+
+    Raises:
+        RuntimeError: No asyncio loop runs here.
+    """
+    from asyncio import get_running_loop  # noqa: PLC0415 - only who awaits pays for it
+
+    try:
+        return get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "await of a delivery needs a running asyncio loop: under trio await "
+            "trio.to_thread.run_sync(delivery.result) instead, and without a loop call "
+            "delivery.result()"
+        ) from None
 
 
 def offset_of(batch: Batch, index: int) -> int | None:

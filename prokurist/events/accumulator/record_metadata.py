@@ -33,6 +33,19 @@ OnDelivery: TypeAlias = Callable[[RecordMetadata, KafkaException | None], object
 """Called when a record is delivered or has failed; with the error where it has failed."""
 
 
+def require_callback(on_delivery: object) -> None:
+    """Raise if an `on_delivery` cannot be called.
+
+    Raises:
+        TypeError: It is neither callable nor None.
+    """
+    if on_delivery is not None and not callable(on_delivery):
+        raise TypeError(
+            f"on_delivery is called with a RecordMetadata and an error or None: it is "
+            f"{on_delivery!r}, which is not callable; pass a function, or leave it out"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a batch ended with.

@@ -13,7 +13,7 @@ from prokurist.events.trace import Trace
 from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_views import views_of
-from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.error_actions import Action, ErrorTable
 from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.wire.metadata import MetadataAnswer
 from prokurist.types import Node, TopicPartition
@@ -25,8 +25,10 @@ class ClusterSnapshot:
     Args:
         interest: Which topics are asked for.
         trace: Where it is told that leaders have changed.
+        codes: The error codes of topics.
 
     Attributes:
+        codes: The same.
         cluster: The snapshot at hand.
         complete: Whether it holds every topic that there is, and that we may see.
         updated: Emits each new snapshot.
@@ -34,7 +36,8 @@ class ClusterSnapshot:
         accepted: Emits the topics that are read and have no error, before that.
     """
 
-    def __init__(self, interest: TopicInterest, trace: Trace) -> None:
+    def __init__(self, interest: TopicInterest, trace: Trace, codes: ErrorTable) -> None:
+        self.codes: ErrorTable = codes
         self.cluster: Cluster = Cluster()
         self.complete: bool = False
         self.updated: Signal[Cluster] = Signal()
@@ -82,14 +85,14 @@ class ClusterSnapshot:
         An election is on its way, say: that makes no leader unknown that was known.
         """
         older = self.cluster.topics.get(view.name)
-        passes = METADATA.of(view.error) is Action.RETRY and view.error not in ABSENT
+        passes = self.codes.of(view.error) is Action.RETRY and view.error not in ABSENT
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _troubles(self, name: str) -> bool:
         """Whether a topic that is read has an error that may pass by itself."""
         view = self.cluster.topics.get(name)
         if view is None or view.error:
-            return view is None or METADATA.of(view.error) is Action.RETRY
+            return view is None or self.codes.of(view.error) is Action.RETRY
         return any(
             self.cluster.leader(TopicPartition(name, number)) is None
             for number in view.partitions
@@ -103,7 +106,7 @@ class ClusterSnapshot:
     def _is_refused(self, name: str) -> bool:
         """Whether a topic has an error that asking again at once does not mend."""
         view = self.cluster.topics.get(name)
-        return view is not None and METADATA.of(view.error) is Action.FATAL
+        return view is not None and self.codes.of(view.error) is Action.FATAL
 
     def _refuse(self, told: Cluster | None) -> None:
         """Post errors that belong to no call, one for each cause.
@@ -123,7 +126,7 @@ class ClusterSnapshot:
             if view is None or view.error != code:
                 refused.setdefault(code, set()).add(name)
         for code, names in sorted(refused.items()):
-            self.refused.emit(topic_error(METADATA, code, names), frozenset(names))
+            self.refused.emit(topic_error(self.codes, code, names), frozenset(names))
 
     def hint(
         self, leaders: Mapping[TopicPartition, tuple[int, int]], nodes: Iterable[Node]

@@ -38,7 +38,7 @@ from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.outage import Outage
 from prokurist.network_thread.connections.requests import Answer, Lane
-from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.error_actions import METADATA, Action, ErrorTable
 from prokurist.network_thread.operations.interruptible import Interruptible
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.operations.timer import Due, Timer
@@ -62,6 +62,7 @@ class MetadataManager(ClusterSnapshot):
         rebootstrap: Whether to begin again at the bootstrap addresses.
         trigger: `metadata.recovery.rebootstrap.trigger.ms`, in seconds.
         create: Whether asking for a topic may make it.
+        codes: The error codes of answers and of topics in them.
 
     Attributes:
         last_error: Why the question that is being asked is not answered yet.
@@ -79,8 +80,9 @@ class MetadataManager(ClusterSnapshot):
         rebootstrap: bool,
         trigger: float,
         create: bool,
+        codes: ErrorTable = METADATA,
     ) -> None:
-        super().__init__(interest, client.trace)
+        super().__init__(interest, client.trace, codes)
         self._client = client
         self._timer = timer
         self._backoff = backoff
@@ -275,8 +277,8 @@ class MetadataManager(ClusterSnapshot):
             if answer.brokers:
                 return None
             return RetriableException("the broker answered with an empty list of brokers")
-        action = METADATA.of(answer.error)
-        error = METADATA.error(answer.error)
+        action = self.codes.of(answer.error)
+        error = self.codes.error(answer.error)
         if action is Action.FATAL:
             raise error
         if action is Action.REBOOTSTRAP and self._rebootstrap:

@@ -194,10 +194,12 @@ class ProduceManager:
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
         """What stands in the way of a batch of which no attempt has met an error."""
         view = self._metadata.cluster.topics.get(batch.topic)
-        if view is not None and batch.partition not in view.partitions:
-            count = len(view.partitions)
-            return shortage(batch.topic, view.error, count, batch.partition)
         leader = self._metadata.cluster.leader(batch.tp)
+        if view is not None:
+            lacks_leader = leader is None and view.error
+            if lacks_leader or batch.partition not in view.partitions:
+                count = len(view.partitions)
+                return shortage(batch.topic, view.error, count, batch.partition)
         if leader is None:
             return self._metadata.last_error or LeaderNotAvailableException(
                 f"{batch.name} has no leader"

@@ -15,7 +15,7 @@ from prokurist.events.cluster import ABSENT
 from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import check_names
-from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.network_thread.error_actions import PRODUCER_METADATA, Action
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
@@ -51,6 +51,7 @@ class ProducerTopics:
         self._idle = idle
         self._used_at: dict[str, float] = {}
         self._awaited: Counter[str] = Counter()
+        self._asked_again: dict[str, float] = {}
         metadata.interest.add(self.names, needing_leaders=self.busy)
 
     def handlers(self) -> Handlers:
@@ -96,8 +97,8 @@ class ProducerTopics:
 
     async def _found(self, call: Call, topic: str, partition: int | None) -> None:
         retries = Retries(call, self._timer, self._backoff)
-        # A topic that is known has fewer partitions than that: what is known may be stale.
         cluster = self._metadata.cluster
+        asked = False
         with self._metadata.interest.tracking([topic]):
             while True:
                 view = cluster.topics.get(topic)
@@ -106,16 +107,38 @@ class ProducerTopics:
                     self._used_at[topic] = self._timer.now
                     self._accumulator.directory.update(cluster, [topic])
                     return
-                if view is not None and METADATA.of(view.error) is Action.FATAL:
-                    raise topic_error(METADATA, view.error, [topic])
                 if view is not None:
-                    call.met(shortage(topic, view.error, count, partition))
-                    await retries.pause()
+                    error = shortage(topic, view.error, count, partition)
+                    is_fatal = PRODUCER_METADATA.of(view.error) is Action.FATAL
+                    # What an earlier call was answered may be over: a right may be granted by
+                    # now. Only the answer to its own question refuses a call.
+                    if asked and is_fatal:
+                        self._asked_again[topic] = self._timer.now + retries.next
+                        raise error
+                    call.met(error)
+                    if not is_fatal:
+                        await retries.pause()
+                if not asked:
+                    await self._pause(call, topic)
                 cluster = await self._metadata.refreshed(call, f"metadata of {topic}", topic)
+                asked = True
+
+    async def _pause(self, call: Call, topic: str) -> None:
+        """Wait until a topic that an earlier call was refused may be asked for again.
+
+        Sends in a loop would else ask as fast as a broker answers.
+        """
+        left = self._asked_again.get(topic, self._timer.now) - self._timer.now
+        if left > 0:
+            call.wait_begins("retry backoff", self._timer.now)
+            await self._timer.sleep(left, f"retry backoff of {call.operation}")
+            call.wait_ends(self._timer.now)
 
     def forget_idle(self) -> None:
         """Forget the topics that nothing was sent to for `metadata.max.idle.ms`."""
         now = self._timer.now
+        for name in [name for name, at in self._asked_again.items() if at <= now]:
+            del self._asked_again[name]
         busy = {batch.topic for batch in self._accumulator.snapshot()}
         for name, topic in list(self._accumulator.appender.topics.items()):
             if topic.is_used or name in busy:
@@ -137,7 +160,7 @@ def shortage(topic: str, code: int, count: int, partition: int | None) -> KafkaE
             f"(auto.create.topics.enable)"
         )
     if code:
-        return topic_error(METADATA, code, [topic])
+        return topic_error(PRODUCER_METADATA, code, [topic])
     return UnknownTopicOrPartitionException(
         f"{topic} has {counted(count, 'partition')}, and the record is for partition "
         f"{partition}"

@@ -7,7 +7,7 @@ that are not in the source any more, fail a test.
 from dataclasses import dataclass
 from typing import Final
 
-from tests.simulation.lockstep import accumulating, clients, hand_overs, polls
+from tests.simulation.lockstep import accumulating, awaiting, clients, hand_overs, polls
 from tests.simulation.lockstep.exploring import Scene
 
 LOCKED: Final = "        with self._lock:\n"
@@ -33,6 +33,7 @@ COLLECT: Final = "        result = collect(call.deadline)\n"
 READ: Final = """        with suppress(BlockingIOError):
             os.read(self._reading, DRAINED_AT_ONCE)
 """
+QUEUE: Final = "        self._opened.append(waiter)\n"
 QUIET: Final = "        self._asked = False\n"
 WAKER: Final = """        self.woken = True
         self.steady.off()
@@ -358,5 +359,38 @@ BUGS: Final = (
             ),
         ),
         accumulating.events_race_the_polls_that_tell_them,
+    ),
+    Bug(
+        "the flag of a loop's wake is looked at before the waiter is queued",
+        "events.loop_wakes",
+        (
+            (
+                QUEUE + "        if self._woken:\n",
+                "        if self._woken:\n    " + QUEUE,
+            ),
+            ("        self._woken = True\n", QUEUE + "        self._woken = True\n"),
+        ),
+        awaiting.batches_end_while_the_loop_takes_others,
+    ),
+    Bug(
+        "the flag of a loop's wake is cleared after the waiters were taken",
+        "events.loop_wakes",
+        (
+            (
+                "        self._woken = False\n        while self._opened:\n",
+                "        while self._opened:\n",
+            ),
+            (
+                "                    future.set_result(None)\n",
+                "                    future.set_result(None)\n        self._woken = False\n",
+            ),
+        ),
+        awaiting.batches_end_while_the_loop_takes_others,
+    ),
+    Bug(
+        "a closed loop raises in the network thread",
+        "events.loop_wakes",
+        (("        except RuntimeError:\n", "        except KeyError:\n"),),
+        awaiting.a_loop_closes_while_a_batch_ends,
     ),
 )

@@ -27,6 +27,7 @@ WITH_POINTS: Final = (
     "events.waiter",
     "events.mailbox",
     "events.log_event_queue",
+    "events.loop_wakes",
     "events.accumulator.accumulator",
     "events.accumulator.buffer_memory",
     "application.call_runner",

@@ -2,11 +2,17 @@
 
 import pytest
 
-from tests.simulation.lockstep import accumulating, clients, hand_overs, polls
+from tests.simulation.lockstep import accumulating, awaiting, clients, hand_overs, polls
 from tests.simulation.lockstep.exploring import Scene, explore
 from tests.simulation.lockstep.planted import BUGS, Bug
 
-SCENES = (*hand_overs.SCENES, *polls.SCENES, *clients.SCENES, *accumulating.SCENES)
+SCENES = (
+    *hand_overs.SCENES,
+    *polls.SCENES,
+    *clients.SCENES,
+    *accumulating.SCENES,
+    *awaiting.SCENES,
+)
 LONG = (
     pytest.param(each, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])
     for each in accumulating.LONG_SCENES

@@ -15,6 +15,7 @@ from prokurist.network_thread.error_actions import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
     OFFSET_FOR_LEADER_EPOCH,
+    PRODUCER_METADATA,
     PUSH_TELEMETRY,
     SYNC_GROUP,
     Action,
@@ -236,6 +237,15 @@ def test_an_unknown_code_is_fatal_with_its_number(table: ErrorTable) -> None:
     """A broker newer than we are never makes a loop."""
     assert table.of(32000) is Action.FATAL
     assert table.error(32000).error_code == 32000
+
+
+@pytest.mark.parametrize("code", sorted({*by_code(), 32000} - {0}))
+def test_metadata_of_a_producers_topic_are_fatal_by_two_codes_alone(code: int) -> None:
+    """B441: every other code is asked about again, also one that is not known."""
+    fatal = {17, 29}
+    expected = X if code in fatal else B if code == 129 else R
+    assert PRODUCER_METADATA.of(code) is expected
+    assert all(row.reason for row in PRODUCER_METADATA.rows.values())
 
 
 def test_what_fences_a_member_becomes_commit_failed_with_its_cause() -> None:

@@ -1,0 +1,129 @@
+"""Wakes an event loop for what the network thread has ended.
+
+Thread: the network thread of any client opens waiters; all else happens on the loop's thread.
+
+Each loop has one `LoopWakes`, and each batch one `LoopWaiter` in it, however many tasks await
+its records: the network thread does as much for a hundred thousand awaited records as for one.
+
+The hand-over, N the network thread, L the loop's:
+
+1. N queues a waiter, then looks at the flag. Where it is clear, N sets it and wakes the loop.
+2. L clears the flag, then takes what is queued.
+
+Where N finds the flag set, L has not cleared it yet, and takes afterwards what N had queued
+before. Two network threads that both find it clear wake the loop twice, which costs a turn and
+loses nothing.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, ref
+
+from prokurist.events.waiter import Waiter
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+    from collections.abc import Callable, Hashable
+
+
+class LoopWaiter(Waiter):
+    """A waiter at which tasks of one event loop wait.
+
+    Each task has a future of its own: to cancel one task ends the wait of no other.
+
+    Args:
+        wakes: Wakes the loop.
+        what: The awaited object.
+    """
+
+    __slots__ = ("_wakes", "futures", "what")
+
+    def __init__(self, wakes: "LoopWakes", what: "Hashable") -> None:
+        super().__init__()
+        self._wakes = wakes
+        self.what = what
+        self.futures: list[Future[None]] = []
+
+    def open(self) -> None:
+        """Let the tasks go on, in the loop's next turn."""
+        super().open()
+        self._wakes.put(self)
+
+
+class LoopWakes:
+    """What one event loop is woken for.
+
+    Args:
+        loop: The loop, to which this keeps no strong reference.
+    """
+
+    def __init__(self, loop: "AbstractEventLoop") -> None:
+        self._loop = ref(loop)
+        self._opened: deque[LoopWaiter] = deque()
+        self._woken = False
+        self._closed = False
+        self._waiting: dict[Hashable, LoopWaiter] = {}
+
+    def future_of(
+        self, what: "Hashable", watch: "Callable[[Waiter], object]"
+    ) -> "Future[None]":
+        """Make a future of the calling task for the end of something.
+
+        Args:
+            what: The awaited object.
+            watch: Registers a waiter with it, and opens it at once if the end has come.
+        """
+        loop = self._loop()
+        if loop is None:
+            raise AssertionError("the running loop is gone")
+        future: Future[None] = loop.create_future()
+        waiter = self._waiting.get(what)
+        if waiter is None:
+            waiter = self._waiting[what] = LoopWaiter(self, what)
+            watch(waiter)
+        waiter.futures.append(future)
+        return future
+
+    def put(self, waiter: LoopWaiter) -> None:
+        """Have the loop take a waiter that was opened; for any thread."""
+        if self._closed:
+            return
+        self._opened.append(waiter)
+        if self._woken:
+            return
+        self._woken = True
+        loop = self._loop()
+        try:
+            if loop is not None:
+                loop.call_soon_threadsafe(self._take)
+        except RuntimeError:
+            # The loop was closed with tasks that wait. They go on no more, and the network
+            # thread, which is here, does.
+            self._closed = True
+            self._opened.clear()
+            self._waiting.clear()
+
+    def _take(self) -> None:
+        """Let the tasks go on whose waiters were opened."""
+        self._woken = False
+        while self._opened:
+            waiter = self._opened.popleft()
+            self._waiting.pop(waiter.what, None)
+            futures, waiter.futures = waiter.futures, []
+            for future in futures:
+                if not future.done():
+                    future.set_result(None)
+
+    def __repr__(self) -> str:
+        return f"LoopWakes({len(self._waiting)} waiters)"
+
+
+_WAKES: "WeakKeyDictionary[AbstractEventLoop, LoopWakes]" = WeakKeyDictionary()
+
+
+def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
+    """The `LoopWakes` of a loop; for its own thread."""
+    found = _WAKES.get(loop)
+    if found is None:
+        found = _WAKES[loop] = LoopWakes(loop)
+    return found
