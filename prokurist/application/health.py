@@ -106,9 +106,7 @@ class ClientHealth:
     last_error_age: float | None
 
     @classmethod
-    def of(
-        cls, side: NetworkSide, now: float, *, request_timeout: float, **more: Any
-    ) -> Self:
+    def of(cls, side: NetworkSide, now: float, *, request_timeout: float, **more: Any) -> Self:
         """Read a client.
 
         Args:

@@ -110,7 +110,7 @@ class ProducerLife:
 
     def _check_size_of_batches(self) -> None:
         """A limit that was lowered for a while is kept no longer than its longest pause."""
-        if self.sender.machinery.accumulator.limits.is_lowered(TOPIC):
+        if self.sender.side.accumulator.limits.is_lowered(TOPIC):
             self.world.clock.sleep(LONGEST + 1.0)
         for _ in range(9):
             self._batches_of_a_hundred()

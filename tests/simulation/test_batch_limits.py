@@ -107,7 +107,7 @@ def test_a_limit_that_stays_low_is_tried_now_and_then() -> None:
     world = World()
     world.control.configure_topic("orders", max_message_bytes=20_000)
     producer, sender = made(world, linger_ms=20)
-    counters = sender.machinery.endings.counters
+    counters = sender.side.endings.counters
     with producer:
         throughput(world, producer)
         before = counters.split

@@ -16,7 +16,7 @@ def test_flush_names_the_callback_and_is_sure_of_what_has_ended() -> None:
     """B445: nothing may have happened where the only batch that was sent has been answered."""
     world = World()
     producer, sender = made(world)
-    accumulator = sender.machinery.accumulator
+    accumulator = sender.side.accumulator
     told: list[errors.TimeoutException] = []
 
     def callback(_record: RecordMetadata, _error: errors.KafkaException | None) -> None:

@@ -84,7 +84,7 @@ def test_an_error_that_passes_fails_no_batch(code: int) -> None:
     producer, sender = made(world, linger_ms=1000)
     world.control.fail("Metadata", code, times=1, whole=False)
     delivery = producer.send("orders", b"v", partition=0)
-    sender.machinery.metadata.request_update()
+    sender.side.metadata.request_update()
     sender.network.wake()
     assert delivery.result(5.0).offset == 1
     producer.close(1.0)
@@ -98,7 +98,7 @@ def test_an_error_that_does_not_pass_fails_what_waits(code: int) -> None:
     with world.control.fail("Metadata", code, times=None, whole=False):
         began = world.clock.time
         delivery = producer.send("orders", b"v", partition=0)
-        sender.machinery.metadata.request_update()
+        sender.side.metadata.request_update()
         sender.network.wake()
         assert isinstance(delivery.exception(5.0), by_code()[code])
         assert world.clock.time - began < 1.0
@@ -113,7 +113,7 @@ def test_an_error_that_lasts_is_named_when_the_time_is_over(code: int) -> None:
     world.control.create_topic("orders", 1, replication=1)
     producer, sender = made(world, delivery_timeout_ms=5000, request_timeout_ms=2000)
     world.control.kill(world.control.leader(TP)[0])
-    sender.machinery.metadata.request_update()
+    sender.side.metadata.request_update()
     sender.network.wake()
     world.clock.sleep(3.0)
     with world.control.fail("Metadata", code, times=None, whole=False):

@@ -132,7 +132,7 @@ def test_a_topic_that_was_refused_for_a_while(
         if refused is None:
             poll_in_spite(consumer, 10.0)
             refused = world.control.fail("Metadata", code, times=None)
-            world.members[0].machinery.metadata.request_update()
+            world.members[0].side.metadata.request_update()
         assert set(poll_in_spite(consumer, 30.0)[1]) == {name}
         refused.undo()
         world.control.append(SECRET, b"v")

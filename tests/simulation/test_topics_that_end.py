@@ -77,7 +77,7 @@ def left_by(
     client.metrics()  # What is noted from one reading to the next is noted anew.
     ages = LagAges()
     for each, noted in AGES._clients.items():
-        if each.machinery is client._machinery:
+        if each.side is client._side:
             ages._clients[each] = noted
     found = {str(each): responsible(each) for each in trails((client, ages), wanted)}
     unknown = [way for way, line in found.items() if line is None]
