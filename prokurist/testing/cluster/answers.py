@@ -1,4 +1,4 @@
-"""What a handler is given, and what it may give back.
+"""Inputs and results of a request handler.
 
 Thread: the one that drives the model.
 """
@@ -27,7 +27,7 @@ class Silence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The circumstances of one request.
+    """Circumstances of one request.
 
     Attributes:
         api: The API.

@@ -23,7 +23,7 @@ LEFT_FOR_NOW: Final = -2
 
 
 class MemberPhase(Enum):
-    """What a member waits for; the module says more."""
+    """Reconciliation states of a member; the module describes each."""
 
     STABLE = "stable"
     UNREVOKED = "unrevoked"
@@ -32,7 +32,7 @@ class MemberPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one ConsumerGroupHeartbeat says; None is what did not change.
+    """Fields of one ConsumerGroupHeartbeat; None for those that have not changed.
 
     Attributes:
         member_id: Who speaks.
@@ -58,7 +58,7 @@ class Beat:
 
     @property
     def full(self) -> bool:
-        """Whether it says everything: then the answer does so too."""
+        """True if the heartbeat carries every field: then the answer does too."""
         subscribed = self.names is not None or self.regex is not None
         everything = self.rebalance_timeout is not None and self.owned is not None
         return self.epoch == 0 or (subscribed and everything)
@@ -105,7 +105,7 @@ class ConsumerMember:
         return f"ConsumerMember({self.member_id}, epoch {self.epoch}, {has})"
 
     def hears(self, beat: Beat) -> bool:
-        """Take over what changed; whether it wants other topics now by name."""
+        """Take over the fields of a heartbeat; return True if its topic names have changed."""
         names = self.names
         self.client_id = beat.client_id
         if beat.rebalance_timeout is not None:
@@ -156,7 +156,7 @@ class ConsumerMember:
             self.before, self.epoch = self.epoch, epoch
 
     def refuses_epoch(self, beat: Beat) -> bool:
-        """Whether a heartbeat's epoch is to be refused."""
+        """True if the coordinator fences a heartbeat for its epoch."""
         if beat.epoch in (0, self.epoch):
             return False
         # It may not have heard the answer that moved it on.
@@ -164,6 +164,6 @@ class ConsumerMember:
         return not (missed and all(part in self.assigned for part in beat.owned or ()))
 
     def may_commit(self, epoch: int, part: Part) -> bool:
-        """Whether it has held a partition since an epoch that is not over for it."""
+        """True if the member has held a partition since the given, older epoch."""
         since = {**self.revoking, **self.assigned}.get(part)
         return since is not None and since <= epoch < self.epoch
