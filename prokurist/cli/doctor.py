@@ -395,7 +395,7 @@ class Doctor:
             ).step
 
     def _rights(self) -> Step:
-        """What the user may do with the topics and the group that were named."""
+        """Report the user's rights on the named topics and the group."""
         if self._asked.left() <= 0:
             return Step("Rights", StepResult.SKIPPED, "no time is left")
         ask = BrokerQueries(self._asked, self._config, self._walk)

@@ -73,7 +73,7 @@ def run(
 
 
 def is_behind(row: Row, fail_above: int | None) -> bool:
-    """Whether a group lags by more than it may."""
+    """True if a group lags by more records than allowed."""
     lag = row["lag"]
     return fail_above is not None and isinstance(lag, int) and lag > fail_above
 

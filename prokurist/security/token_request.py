@@ -35,7 +35,7 @@ _UNRESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """What an HTTP server answered.
+    """Response of an HTTP server.
 
     Attributes:
         status: The status code.

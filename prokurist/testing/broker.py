@@ -185,9 +185,9 @@ class EmbeddedBroker(Controls):
             raise BaseExceptionGroup("the embedded broker failed", failures)
 
     def take_failures(self) -> list[BaseException]:
-        """What went wrong in the broker so far; `close` will not raise it again.
+        """Return the errors of the broker so far, so that `close` does not raise them.
 
-        For tests that send what is no request, or that break a handler on purpose.
+        For tests that send malformed requests, or break a handler on purpose.
         """
         return self._running().take_failures()
 

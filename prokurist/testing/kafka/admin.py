@@ -1,4 +1,4 @@
-"""What the harness asks of a cluster: topics, leaders, groups.
+"""Blocking admin requests of the harness: topics, leaders, groups.
 
 Thread: any; each call opens its own connections and closes them, so that a
 frozen node or a cut wire leaves nothing behind for the next call.

@@ -30,7 +30,7 @@ _LOGGING: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the jars of every version stay: below `XDG_CACHE_HOME`, else `~/.cache`."""
+    """Return the folder of all jars: below `XDG_CACHE_HOME`, else below `~/.cache`."""
     environ = os.environ if environ is None else environ
     given = environ.get("XDG_CACHE_HOME", "")
     # The rule of XDG: a relative path there is to be ignored.

@@ -72,7 +72,7 @@ class LocalNode:
         self.process.run(argv, self.folder / OUTPUT)
 
     def log_lines(self, *names: str) -> list[str]:
-        """What was logged, then what was written past the log, by the JVM for one."""
+        """Return the lines of the log, then those of the process's output, as the JVM's."""
         lines: list[str] = []
         for name in names or (self.log.name, OUTPUT):
             lines += _lines(self._logged(name))
@@ -209,7 +209,7 @@ class LocalNodes:
             self._run_broker(node)
 
     def _formatted(self, deadline: Deadline) -> Mapping[str, bytes]:
-        """What is in the folder of a node that begins; the first one is formatted for it."""
+        """Return the files of a formatted folder; the first node is formatted for them."""
         security = self._security.format_arguments() if self._security else ()
         told = (f"{name}={value}" for name, value in sorted(self._told().items()))
         key = (str(self._jars), *security, *told)
