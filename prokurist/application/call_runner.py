@@ -27,18 +27,17 @@ from prokurist.events.waiter import Waiter
 from prokurist.types import TopicPartition
 
 TURN: Final = 0.25
-"""How long a call with timeout 0 waits for the one turn it is given, in seconds.
+"""Bound on the one turn of a call with timeout 0, in seconds.
 
-The network thread ends it after that turn, in well under a millisecond where the
-interpreter is free; this is the bound for when it is not.
+The network thread ends the call after that turn, in well under a millisecond where the
+interpreter is free; this bound is for a busy one.
 """
 
 LAST_TURN: Final = 0.02
-"""The same in a `close` with time, which is never late: for the last commit, and for the
-thread's end.
+"""The same in a `close` with time, for the last commit and for the thread's end.
 
-Where the interpreter is not free the caller leaves when this is over, and what it asked
-for happens a little later.
+`close` is never late: where the interpreter is busy, the caller leaves after this time, and its
+request is handled a little later.
 """
 
 

@@ -1,4 +1,4 @@
-"""What is counted of a client's calls, and what is kept of clients that were closed.
+"""Counters of a client's calls, and totals of closed clients.
 
 Thread: the application's writes, any reads; see `events.counter_types`.
 """
@@ -42,7 +42,7 @@ class Errors:
 
 
 class CallerCounters:
-    """What one client's application thread counts.
+    """Counters of one client's application thread.
 
     Attributes:
         calls: Those that asked the network thread something, by name.
@@ -108,7 +108,7 @@ class CallerCounters:
 
 
 class ClosedClients:
-    """What is kept of clients that were closed: they come to an end in any thread.
+    """Totals of closed clients; clients are closed in any thread.
 
     Attributes:
         phases: How long the phases of `close` took, in all of them, by name.

@@ -1,4 +1,4 @@
-"""What a liveness probe wants to know of any client.
+"""Snapshot for liveness probes of any client.
 
 Thread: any. A client puts it together out of single readings, none of which waits: two of
 them may be of two moments.
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class Thread(Protocol):
-    """What is read of a network thread."""
+    """Interface of a network thread, for the snapshot."""
 
     turns: int
     died_of: BaseException | None
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """True while the thread runs."""
         ...
 
 
 class Timer(Protocol):
-    """What is read of a Timer."""
+    """Interface of a Timer, for the snapshot."""
 
     now: float
 
@@ -37,13 +37,13 @@ class Timer(Protocol):
 
 
 class Client(Protocol):
-    """What is read of a network client."""
+    """Interface of a network client, for the snapshot."""
 
     reachability: "Reachability"
 
 
 class NetworkSide(Protocol):
-    """What is read of a client's network side."""
+    """Interface of a client's network side, for the snapshot."""
 
     @property
     def thread(self) -> Thread:

@@ -36,7 +36,7 @@ from prokurist.events.hand import Steady, make_steady
 frame_of: Final = sys._getframe  # noqa: SLF001 - public but for its name
 
 Occupant = tuple[str, FrameType]
-"""Who is inside: the name of the call, and the frame that goes in and out."""
+"""The call in progress: its name, and the frame that enters and leaves."""
 
 Place = dict[str, Any]
 """The call that holds it, as `HERE`; the place to try if that was interrupted, as `NEXT`."""
@@ -95,7 +95,7 @@ class GuardScope:
 
     @property
     def is_open(self) -> bool:
-        """Whether the call around it is still inside."""
+        """True while the surrounding call is in progress."""
         if self.outer is None:
             return True
         around = self._around
@@ -241,7 +241,7 @@ class SingleThreadGuard:
 
 
 def is_over(frame: FrameType) -> bool:
-    """Whether a frame no longer runs, on any thread."""
+    """True if a frame no longer runs, on any thread."""
     try:
         frame.clear()
     except RuntimeError:
@@ -250,7 +250,7 @@ def is_over(frame: FrameType) -> bool:
 
 
 def is_below(frame: FrameType) -> bool:
-    """Whether a function runs further down this thread's stack."""
+    """True if a frame is on this thread's stack, below the caller."""
     each: FrameType | None = frame_of(1)
     while each is not None:
         if each is frame:

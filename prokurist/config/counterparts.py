@@ -14,7 +14,7 @@ from prokurist.config.kinds import LONG_MAX, Boolean, Integer, ValueKind, millis
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counterpart:
-    """How another client's key becomes one of ours.
+    """Translation of another client's key into one of ours.
 
     Attributes:
         name: Our key, by its dotted name.

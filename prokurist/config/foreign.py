@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreign:
-    """How another client's key is handled.
+    """Treatment of another client's key.
 
     Attributes:
         reason: Why it has no effect or is refused, and what to do instead.
@@ -23,7 +23,7 @@ class Foreign:
     harmless: tuple[str, ...] | None = None
 
     def accepts(self, value: object) -> bool:
-        """Whether this value can be passed over.
+        """Return True if this value of the key can be ignored.
 
         Args:
             value: What the user gave.

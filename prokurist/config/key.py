@@ -22,7 +22,7 @@ HIGH, MEDIUM, LOW = Importance
 
 
 class Effect(Enum):
-    """What giving a key does."""
+    """Effects of setting a key."""
 
     SUPPORTED = "supported"
     NONE = "accepted without effect"

@@ -24,7 +24,7 @@ class Rejected(ValueError):
 
 
 class ValueKind(Protocol):
-    """What the table needs to know of a kind of value."""
+    """Interface of a kind of value, for the table."""
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class ValueKind(Protocol):
 
     @property
     def unit(self) -> str:
-        """What a number counts; empty where it counts nothing."""
+        """Unit of a number; empty without one."""
         ...
 
     @property
@@ -271,7 +271,7 @@ class Choice:
 
 
 class Acknowledgements:
-    """How many replicas answer for a record: a word or a number, kept as Kafka's word."""
+    """Acknowledgements by replicas: a word or a number, kept as Kafka's word."""
 
     name: str = "string"
     unit: str = ""

@@ -37,12 +37,12 @@ class ConfigRow:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """True if the key has no default."""
         return self.default is MISSING
 
     @property
     def optional(self) -> bool:
-        """Whether None may be given."""
+        """True if the key may be None."""
         return self.default is None
 
 

@@ -1,4 +1,4 @@
-"""What the headers of record batches tell, read without decompressing anything.
+"""Headers of record batches, read without decompression.
 
 A fetch answers with a run of batches; the broker cuts the last one off where the
 answer is full. The network thread has to know where that run ends, to fetch on from
@@ -22,10 +22,10 @@ from prokurist.errors import CorruptRecordException
 from prokurist.types import TimestampType
 
 LEAD: Final = struct.Struct(">qiib")
-"""What both layouts begin with: offset, length, leader epoch or checksum, magic."""
+"""First fields of both layouts: offset, length, leader epoch or checksum, magic."""
 REST: Final = struct.Struct(">IhiqqqhiI")
-"""What a batch has after that: checksum, attributes, last offset delta, base and
-latest timestamp, producer id, its epoch, base sequence, number of records."""
+"""Further fields of a batch: checksum, attributes, last offset delta, base and latest
+timestamp, producer id, its epoch, base sequence, number of records."""
 BATCH_HEADER: Final = LEAD.size + REST.size
 LENGTH_COUNTS_FROM: Final = 12
 CRC_AT: Final = 17
@@ -91,12 +91,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """Where reading goes on after this batch."""
+        """Offset to read from after this batch."""
         return self.last_offset + 1
 
 
 class Extent(NamedTuple):
-    """How far a run of batches goes.
+    """Extent of a run of batches.
 
     Attributes:
         batches: How many whole batches there are.
