@@ -88,7 +88,7 @@ class BufferedEntries:
         self._until = max(deadline.at, self._now() + LEEWAY)
 
     def is_over(self) -> bool:
-        """Whether the time is over, so that no further batch is opened."""
+        """True if the time is over, so that no further batch is opened."""
         return self._now() >= self._until
 
     def usable(self, entry: Entry[PartitionReader] | None) -> Entry[PartitionReader] | None:

@@ -30,11 +30,11 @@ from prokurist.events.log_events import (
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25
-"""What of the budget is kept for the end itself: a quarter, and a second at most."""
+"""Share of the budget reserved for the end itself: a quarter, and a second at most."""
 
 
 class Thread(Protocol):
-    """What closing needs of the network thread."""
+    """Interface of the network thread, for closing."""
 
     def join(self, seconds: float) -> bool:
         """Wait for the end of the network thread."""

@@ -229,7 +229,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
 
     def metrics(self) -> dict[str, float]:
-        """What this client has counted: from any thread, at once, also after `close`.
+        """Return the counters of this client: from any thread, at once, also after `close`.
 
         The keys are those of the exposition that Prometheus scrapes, without `client_id`:
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
@@ -353,7 +353,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                 self._collector.close()
 
     def _pushes(self) -> bool:
-        """Whether brokers want metrics of this client."""
+        """Return True if brokers want metrics of this client."""
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
 
@@ -431,7 +431,7 @@ def place_of(side: ConsumerSide) -> GroupPlace | None:
 
 
 def counts_of(counted: CountedConsumer) -> dict[str, float]:
-    """What a consumer has counted, as `metrics` returns it."""
+    """Return a consumer's counters, for `metrics`."""
     # Imported here, so that only this call loads the catalogue: the core only counts.
     from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 

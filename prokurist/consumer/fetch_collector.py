@@ -55,7 +55,7 @@ class Lent:
 
     @property
     def seen(self) -> Position:
-        """Where reading goes on after the record that was handed out last."""
+        """The position after the record that was handed out last."""
         last = self.hand.last
         return self.start if last is None else after(last)
 

@@ -1,4 +1,4 @@
-"""Finds out what keeps a consumer from returning records.
+"""Obstacles of a consumer: the reasons for empty polls.
 
 Thread: any. It is put together out of single readings, none of which waits: two of them may be
 of two moments.
@@ -71,7 +71,7 @@ class Obstacles:
         return None if place is None else place.epoch
 
     def look(self) -> WhyEmpty:
-        """What keeps records from being returned now; `NOTHING_NEW` where nothing does."""
+        """Return the reason for a poll without records; `NOTHING_NEW` without an obstacle."""
         now = self._now()
         survey = self._subscription.survey()
         return (

@@ -45,7 +45,7 @@ WAITS_FOR: Final = {
     EmptyCause.NO_POSITION: "positions",
     EmptyCause.NO_LEADER: "the leaders of partitions",
 }
-"""What each obstacle waits for, as a ledger says it."""
+"""Condition behind each obstacle, for ledgers."""
 
 
 class Readiness(Iteration):

@@ -1,4 +1,4 @@
-"""What the network thread has to tell `poll`: errors that belong to no call, and steps.
+"""Events from the network thread for `poll`: errors outside of calls, and steps.
 
 Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
@@ -134,7 +134,7 @@ class BackgroundEvents:
 
     @property
     def fatal(self) -> KafkaException | None:
-        """What has ended the membership, and every poll raises; None if nothing has."""
+        """The error that ended the membership, raised by every poll; None without one."""
         with self._lock:
             return self._fatal
 
@@ -145,7 +145,7 @@ class BackgroundEvents:
 
     @property
     def waiting(self) -> int:
-        """How many errors and steps wait for a poll."""
+        """Number of errors and steps that wait for a poll."""
         return len(self._errors) + len(self._steps)
 
     def close(self, why: KafkaException) -> None:
@@ -254,7 +254,7 @@ class BackgroundEvents:
 
 
 def same_cause(old: BackgroundError, new: BackgroundError) -> bool:
-    """Whether the newer of two errors says what the older one did."""
+    """Return True if the newer of two errors repeats the older one."""
     if type(old.error) is not type(new.error):
         return False
     if not old.about and not new.about:

@@ -334,23 +334,23 @@ class Call:
 
     @property
     def is_open(self) -> bool:
-        """Whether the call has not ended."""
+        """True while the call has not ended."""
         return self._stand is Stand.OPEN
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether an attempt of it is written and has not ended."""
+        """True while a request of the call is written and unanswered."""
         with self._lock:
             return any(attempt.ended is None for attempt in self._tries)
 
     @property
     def attempts(self) -> int:
-        """How many requests were written for it."""
+        """Number of requests written for the call."""
         return len(self._tries)
 
     @property
     def without_time(self) -> bool:
-        """Whether it was given timeout 0: one turn, and no waiting."""
+        """True with timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began
 
     def _end(self, kind: EventKind, outcome: str) -> None:

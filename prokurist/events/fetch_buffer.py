@@ -1,4 +1,4 @@
-"""The buffer of fetched records that were not returned yet: shared by both threads.
+"""Buffer of fetched records that have not been returned, shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. The network thread puts in whole answers; the application
@@ -125,7 +125,7 @@ class Failure:
 
 
 Entry: TypeAlias = Chunk[Reader] | Failure
-"""What a partition's line is made of."""
+"""An item in a partition's queue."""
 
 
 class FetchBuffer(Generic[Reader]):
@@ -183,7 +183,7 @@ class FetchBuffer(Generic[Reader]):
 
     @property
     def emptied(self) -> int:
-        """How often the last entry of a partition has been returned."""
+        """Number of times that a partition's last entry was returned."""
         return self._emptied
 
     # --- the application thread ------------------------------------------------------
@@ -198,7 +198,7 @@ class FetchBuffer(Generic[Reader]):
             self._ask = True
 
     def take_ask(self) -> bool:
-        """Whether this poll has to ask for more records; true once."""
+        """Return True once if this poll has to ask for more records."""
         with self._lock:
             due = self._ask or (
                 self._ask_below is not None
@@ -277,7 +277,7 @@ class FetchBuffer(Generic[Reader]):
                 self._held -= entry.held.size
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         with self._lock:
             return sum(map(len, self._lines.values()))
 

@@ -1,4 +1,4 @@
-"""What may be fetched, and how far it has been returned: a part of `Subscription`.
+"""Fetch positions and returned positions: a part of `Subscription`.
 
 Thread: both, under the subscription's lock, like all of it.
 
@@ -38,7 +38,7 @@ class Wish:
 
 
 class Use(Enum):
-    """What fetched data may be used for."""
+    """Permitted uses of fetched data."""
 
     RETURN = "to be returned"
     KEEP = "kept: its partition is paused, or its position is being validated"
@@ -46,7 +46,7 @@ class Use(Enum):
 
 
 class Fetching(Assignment):
-    """The part of `Subscription` that says what may be fetched, and what was returned.
+    """Part of `Subscription` with the fetch positions and the returned positions.
 
     Args:
         policy: `auto.offset.reset`.
@@ -133,7 +133,7 @@ class Fetching(Assignment):
     # --- the application thread ------------------------------------------------------
 
     def use_of(self, tp: TopicPartition, ticket: int) -> Use:
-        """What data fetched under a ticket may be used for."""
+        """Return the permitted use of data fetched under a ticket."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.ticket != ticket or state.giving_up:
@@ -144,11 +144,11 @@ class Fetching(Assignment):
 
     @property
     def is_tracked(self) -> bool:
-        """Whether records that are returned count as outstanding until they are done."""
+        """True if returned records count as outstanding until they are done."""
         return self.tracking is not None
 
     def room(self) -> int:
-        """How many more records of all partitions may be returned, where they are tracked."""
+        """Return the number of further records, of all partitions, that tracking allows."""
         with self._lock:
             tracking = self.tracking
             if tracking is None:
@@ -163,7 +163,7 @@ class Fetching(Assignment):
             return max(0, room)
 
     def room_of(self, tp: TopicPartition) -> int:
-        """How many more records of one partition may be returned, where they are tracked."""
+        """Return the number of further records of one partition that tracking allows."""
         with self._lock:
             state, tracking = self._partitions.get(tp), self.tracking
             if state is None or tracking is None:

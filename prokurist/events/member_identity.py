@@ -1,4 +1,4 @@
-"""What both threads know of this member of its group: who it is, and when it polls.
+"""The member's identity in its group, and the times of its polls, for both threads.
 
 Thread: both. Each object has one lock, held for a few assignments.
 
@@ -59,7 +59,7 @@ class Identity:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the group counts it among its members."""
+        """True if the group counts this client among its members."""
         return self.role in (Role.MEMBER, Role.REBALANCING)
 
     @property
@@ -134,7 +134,7 @@ class MemberIdentity:
 
 
 class PollActivity:
-    """When the application was in `poll` last, and whether the membership waits for the next.
+    """Time of the application's last `poll`, and the membership's wait for the next.
 
     Attributes:
         wanted: Whether the membership waits. Written under the lock; an iteration reads it

@@ -1,4 +1,4 @@
-"""How far one assigned partition has come, and what has to happen before it is read.
+"""State of one assigned partition: its position, and the obstacles to reading it.
 
     NEW ──────► RESETTING ──► VALID ◄──► VALIDATING
      │ (committed, or sought)   ▲  │         │
@@ -185,13 +185,13 @@ class PartitionState:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the log has records that have not been returned, as far as is known."""
+        """True if the log is known to have records that have not been returned."""
         at = self.returned
         return at is not None and self.end is not None and at.offset < self.end
 
     @property
     def held_back(self) -> int:
-        """How many offsets transactions that are open hold back, as far as is known."""
+        """Number of offsets known to be held back by open transactions."""
         if self.written is None or self.end is None:
             return 0
         return max(0, self.written - self.end)
@@ -227,12 +227,12 @@ class PartitionState:
 
     @property
     def missing(self) -> bool:
-        """Whether a broker has to be asked before the partition can be read."""
+        """True if reading needs an answer of a broker first."""
         return self.standing is not FetchState.VALID
 
     @property
     def done(self) -> Position | None:
-        """The next offset after what the user has done with: what a commit commits."""
+        """The offset to commit: one past the last record that is done."""
         hand = self.hand
         if hand is None or not hand.in_hand:
             return self.returned
@@ -241,7 +241,7 @@ class PartitionState:
 
     @property
     def tracked(self) -> Position | None:
-        """What a commit commits where outstanding records are tracked."""
+        """The offset to commit where outstanding records are tracked."""
         lowest = None if self.outstanding is None else self.outstanding.lowest
         return self.returned if lowest is None else Position(*lowest)
 
@@ -257,7 +257,7 @@ class PartitionState:
             before = epoch
 
     def forget_done(self) -> None:
-        """Forget what was stored and what is outstanding: reading goes on elsewhere."""
+        """Forget stored offsets and outstanding records: reading goes on elsewhere."""
         self.stored = self.outstanding = None
 
     def cut_back(self, offset: int) -> None:
@@ -269,12 +269,12 @@ class PartitionState:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether it is being revoked, or awaits its callback: nothing of it is fetched."""
+        """True during a revocation, or before the callback: nothing is fetched."""
         return self.giving_up or self.awaiting
 
     @property
     def fetchable(self) -> bool:
-        """Whether more of it may be fetched."""
+        """True if more may be fetched."""
         return (
             self.standing is FetchState.VALID
             and not self.paused
@@ -285,7 +285,7 @@ class PartitionState:
 
     @property
     def _ends_here(self) -> bool:
-        """Whether all of its range has been fetched."""
+        """True if the whole range has been fetched."""
         position, stop = self.position, self.stop
         return position is not None and stop is not None and position.offset >= stop
 

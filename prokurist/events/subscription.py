@@ -1,4 +1,4 @@
-"""What the consumer reads, and how far it has come: shared by both threads.
+"""Subscription of a consumer, with the positions of its partitions: shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. Every method is one such step; what it returns is a copy.
@@ -66,7 +66,7 @@ class Survey(NamedTuple):
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets):
-    """The subscription of a consumer: what is assigned, the positions, and their states.
+    """Subscription of a consumer: assigned partitions, with their positions and states.
 
     Args:
         policy: `auto.offset.reset`.
@@ -231,7 +231,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 state.asked = state.end_asked = False
 
     def take_stale(self) -> bool:
-        """Whether something that `poll` asked for has become worthless; true once."""
+        """Return True once if an answer that `poll` asked for has become stale."""
         with self._lock:
             stale, self._stale = self._stale, False
             return stale
@@ -255,7 +255,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return max(0, state.end - state.done.offset), None
 
     def at_end(self, partitions: Collection[TopicPartition]) -> bool:
-        """Whether all that logs held when they were last heard of was returned.
+        """Return True if all records up to the last known log ends were returned.
 
         Args:
             partitions: Which; of none, all that are assigned.
@@ -289,7 +289,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
     def still_wanted(
         self, wanted: PositionRequest | AssignedPartition | SubscribedTopic
     ) -> bool:
-        """Whether a ticket or an assignment is still current."""
+        """True if a ticket or an assignment is still current."""
         with self._lock:
             if isinstance(wanted, SubscribedTopic):
                 asked = self._subscribed
@@ -340,7 +340,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return bool(left)
 
     def end_wanted(self, tp: TopicPartition, born: int) -> bool:
-        """Whether a looked-up log end would still be used."""
+        """True if a log end that is being looked up would still be used."""
         with self._lock:
             state = self._partitions.get(tp)
             return state is not None and state.born == born
