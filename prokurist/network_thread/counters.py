@@ -1,4 +1,4 @@
-"""What the network thread counts: its turns, its requests, and its connections.
+"""Counters of the network thread: turns, requests, connections.
 
 Thread: the network thread writes, any reads; see `events.counters`.
 """

@@ -84,7 +84,7 @@ class ClusterSnapshot:
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _troubles(self, name: str) -> bool:
-        """Whether a topic that is read has an error that may pass by itself."""
+        """Return True if a topic in use has an error that may pass by itself."""
         view = self.cluster.topics.get(name)
         if view is None or view.error:
             return view is None or METADATA.of(view.error) is Action.RETRY

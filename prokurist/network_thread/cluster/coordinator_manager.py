@@ -51,7 +51,7 @@ from prokurist.types import Node
 WAIT = "the group's coordinator"
 
 ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
-"""What is sent to the coordinator as such; the same broker may lead partitions, too."""
+"""Lanes for requests to the coordinator as such; its broker may lead partitions, too."""
 
 
 class CoordinatorWaiter:
@@ -124,7 +124,7 @@ class CoordinatorManager:
         return None if node is None else str(node)
 
     def is_at(self, node: Node) -> bool:
-        """Whether this is the coordinator, as far as is known."""
+        """Return True if the node is the coordinator, as far as is known."""
         return self._node == node
 
     async def known(self, call: Call, *, last: bool = False) -> Node:

@@ -114,7 +114,7 @@ class MetadataManager(ClusterSnapshot):
         return self._next
 
     async def refreshed(self, call: Call, reason: str, topic: str | None = None) -> Cluster:
-        """The same for a call, whose ledger notes the wait and the errors.
+        """Return fresh metadata for a call, whose ledger notes the wait and the errors.
 
         Args:
             call: Who waits.
@@ -266,7 +266,7 @@ class MetadataManager(ClusterSnapshot):
             await self._timer.sleep(self._backoff.pause(failures), "metadata backoff")
 
     def fault_of(self, answer: MetadataAnswer) -> KafkaException | None:
-        """Why a Metadata answer cannot be used; None if it can.
+        """Return the fault of an unusable Metadata answer; None for a usable one.
 
         Raises:
             KafkaException: The same, where asking again will not help.

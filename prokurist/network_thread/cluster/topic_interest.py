@@ -91,7 +91,7 @@ class TopicInterest:
 
     @property
     def may_create(self) -> bool:
-        """Whether asking for these topics may have a broker create them.
+        """True if requests for these topics may have a broker create them.
 
         What a pattern matches is only ever found, and not named by the user: asked for by
         name after it was deleted, it would come back.
@@ -132,7 +132,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def can_be_sent(name: str) -> bool:
-    """Whether the protocol can carry a name, valid or not."""
+    """Return True if the protocol can carry a name, valid or not."""
     try:
         return len(name.encode()) <= LONGEST_NAME
     except UnicodeEncodeError:

@@ -168,7 +168,7 @@ class Pipeline:
             self._confirm()
 
     def _confirm(self) -> None:
-        """What no broker answers is over: the kernel has taken it."""
+        """End requests without an answer: the kernel has taken them."""
         written, self._unconfirmed = self._unconfirmed, deque()
         for sent in written:
             self._end(sent)
@@ -328,7 +328,7 @@ class Pipeline:
             waiting.promise.break_(error)
 
     def carries(self, lane: Lane) -> bool:
-        """Whether it has a request of a lane, written or not."""
+        """Return True if a request of a lane is queued or in flight."""
         return any(sent.unsent.lane is lane for sent in self._sent) or any(
             unsent.lane is lane for unsent in self._unsent
         )
@@ -349,7 +349,7 @@ class Pipeline:
 
     @property
     def takes(self) -> bool:
-        """Whether a request would be written as soon as the socket can take it."""
+        """True if a request would be written as soon as the socket can take it."""
         quiet = self._timer.now < self.throttled_until
         return not (quiet or self.holds or self.waiting)
 

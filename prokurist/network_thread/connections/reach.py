@@ -120,5 +120,5 @@ class Reach:
 
 
 def address_of(connection: Connection) -> tuple[str, int]:
-    """Where a connection leads."""
+    """Return the address of a connection's broker."""
     return connection.node.host, connection.node.port

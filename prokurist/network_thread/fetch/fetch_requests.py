@@ -1,4 +1,4 @@
-"""Builds fetches: of what a broker leads, and for as much as there is room for.
+"""Builds fetches: partitions that a broker leads, within the free buffer memory.
 
 Thread: the network thread alone.
 

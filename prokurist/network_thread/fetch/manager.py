@@ -1,4 +1,4 @@
-"""Sends fetches: which partitions of which broker, and when none.
+"""Sends fetches to each broker, while the application polls.
 
 Thread: the network thread alone.
 
@@ -163,7 +163,7 @@ class FetchManager:
 
     @property
     def _is_polled(self) -> bool:
-        """Whether the application has polled lately."""
+        """True if the application has polled lately."""
         waits = self._background.awaiting is not None
         return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 

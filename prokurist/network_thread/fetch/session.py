@@ -147,7 +147,7 @@ class FetchSession:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the broker keeps the session."""
+        """True if the broker keeps the session."""
         return self._standing is SessionState.KEPT
 
     def request_changes(
@@ -170,7 +170,7 @@ class FetchSession:
         return self._made(questions, [], terms, max_bytes)
 
     def _names_alike(self, ids: Mapping[str, UUID]) -> bool:
-        """Whether topics have the same ids as before, or none as before."""
+        """Return True if each topic has the same id as before, or none as before."""
         if bool(ids) != bool(self._ids):
             return False
         return all(self._ids.get(topic, each) == each for topic, each in ids.items())

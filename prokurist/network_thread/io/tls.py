@@ -55,7 +55,7 @@ PUMPS: Final[Mapping[str, str]] = {
 
 
 class Pump(Protocol):
-    """What the native twin receives and decrypts with; see `_native_tls.Pump`."""
+    """Interface of the native receiver and decrypter; see `_native_tls.Pump`."""
 
     def read(
         self,
@@ -122,7 +122,7 @@ class TlsFilter:
 
     @property
     def excess(self) -> str | None:
-        """What the peer sends too much of, in words; None while it does not."""
+        """The peer's excess of bytes, in words; None within the bounds."""
         most = MOST_WITHOUT_DATA if self.established else LONGEST_HANDSHAKE
         if self.without_data > most:
             return f"the peer sent {self.without_data} bytes of TLS without data"
@@ -171,7 +171,7 @@ class TlsFilter:
 
     @property
     def speaks(self) -> bool:
-        """Whether `outgoing` has something."""
+        """True if `outgoing` has bytes."""
         return self._outgoing.pending > 0
 
     def refusal_of(

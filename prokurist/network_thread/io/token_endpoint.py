@@ -146,7 +146,7 @@ class BoundedResponse(http.client.HTTPResponse):
 
 
 class Bounded(io.RawIOBase):
-    """What comes over a connection, up to a bound.
+    """Byte stream of a connection, up to a bound.
 
     Args:
         raw: What comes.

@@ -46,7 +46,7 @@ from prokurist.types import Node
 Response = TypeVar("Response")
 
 SLACK: Final = 5.0
-"""How much longer than a rebalance may last the answer to JoinGroup is waited for."""
+"""Seconds added to the rebalance timeout, for the answer to JoinGroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class ClassicExchange:
         return GroupReply(action, response, error)
 
     def judged_as_heartbeat(self, code: int) -> tuple[Action, KafkaException]:
-        """What a heartbeat's error code means, which another answer has brought."""
+        """Judge a heartbeat's error code in another answer."""
         action, error = HEARTBEAT.of(code), HEARTBEAT.error(code)
         return action, self._explained(error) if action is Action.FATAL else error
 

@@ -116,7 +116,7 @@ class ClassicHeartbeats:
                 self._told(said.action, said.error)
 
     def _patience(self, now: float) -> float:
-        """How long the answer to a heartbeat may take."""
+        """Return the time limit of a heartbeat's answer."""
         left = max(self.answered_at, self._heard_at) + self._session - now
         least = self._interval
         if left <= 0 or self._heard_at > self.answered_at:

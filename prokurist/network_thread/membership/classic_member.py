@@ -209,7 +209,7 @@ class ClassicMember:
     # --- rounds ------------------------------------------------------------------------
 
     def _why(self) -> str | None:
-        """Why the member has to rejoin; None if it has not."""
+        """Return the reason to rejoin; None without one."""
         return self._due or self._topics.news(self._round.joined_as)
 
     def _want(self, reason: str) -> None:

@@ -44,7 +44,7 @@ AT_ONCE: Final = 2
 
 
 class Place(Protocol):
-    """What a round calls of its member."""
+    """Interface of the member, for its rounds."""
 
     who: MemberGeneration
 

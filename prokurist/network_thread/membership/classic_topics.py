@@ -61,7 +61,7 @@ class ClassicTopics(Patterns):
         return self._metadata.cluster
 
     def news(self, joined_as: frozenset[str]) -> str | None:
-        """Why the group has to rebalance; None if it does not.
+        """Return the reason for a rebalance; None without one.
 
         Args:
             joined_as: The topics with which we joined it.

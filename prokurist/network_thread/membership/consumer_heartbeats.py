@@ -27,7 +27,7 @@ INTERVAL: Final = 5.0
 """Seconds between two heartbeats as long as no coordinator has named any."""
 
 OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
-"""What ends the heartbeats of a membership. The next one has heartbeats of its own."""
+"""Actions that end the heartbeats of a membership. The next one has heartbeats of its own."""
 
 
 class ConsumerHeartbeats:

@@ -1,4 +1,4 @@
-"""What the rest of the network thread asks of a membership, independent of its protocol.
+"""Interface of a membership to the rest of the network thread, for both protocols.
 
 Thread: the network thread alone, but for what `health` reads.
 """

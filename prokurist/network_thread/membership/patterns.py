@@ -67,7 +67,7 @@ class Patterns:
 
     @property
     def is_matched(self) -> bool:
-        """Whether the present pattern's matches are known; True without a pattern."""
+        """True if the present pattern's matches are known; True without a pattern."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern

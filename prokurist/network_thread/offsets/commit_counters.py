@@ -1,4 +1,4 @@
-"""What is counted of commits, and what is committed as far as the client knows.
+"""Counters of commits, and the committed offsets as far as known.
 
 Thread: the network thread writes, any reads; see `events.counter_types`.
 """
@@ -63,7 +63,7 @@ class CommitCounters:
                 self._offsets[tp] = committed.offset
 
     def offset(self, partition: TopicPartition) -> int | None:
-        """What is committed of a partition; None where that is not known."""
+        """Return the committed offset of a partition; None if unknown."""
         return self._offsets.get(partition)
 
     @contextmanager

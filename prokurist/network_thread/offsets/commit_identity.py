@@ -126,11 +126,11 @@ class CommitIdentities:
         return made_by
 
     def is_same(self, made_by: Identity) -> bool:
-        """Whether the membership is still the same."""
+        """Return True if the membership is still the same."""
         return self.present.incarnation == made_by.incarnation
 
     def may_renew(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether these may be committed with the present epoch."""
+        """Return True if these partitions may be committed with the present epoch."""
         if made_by.by_epoch:
             return (
                 self.present.by_epoch
@@ -142,17 +142,17 @@ class CommitIdentities:
     def may_go_on(
         self, made_by: Identity, sent_as: Identity, partitions: Collection[TopicPartition]
     ) -> bool:
-        """Whether another attempt may follow one that was refused for its epoch.
+        """Return True if another attempt may follow one that was refused for its epoch.
 
-        A classic member that is in the generation that was refused has no newer one to
-        come; one that takes part in a round has.
+        A classic member in the refused generation has no newer one to come; a member in a
+        rebalance has.
         """
         present = self.present
         is_newer = present.role is Role.REBALANCING or present.epoch != sent_as.epoch
         return self.may_renew(made_by, partitions) and (made_by.by_epoch or is_newer)
 
     def _is_still_in(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether a classic member has the same id, and owns these partitions."""
+        """Return True if a classic member still has the same id, and owns these partitions."""
         present = self.present
         return (
             present.is_counted
@@ -217,7 +217,7 @@ class CommitIdentities:
             self.refused.emit(code, made_by.departing)
 
     def may_ask_again(self, asked_by: Identity) -> bool:
-        """Whether a look-up refused for its epoch may be sent with a newer one."""
+        """Return True if a look-up refused for its epoch may be sent with a newer one."""
         return asked_by.by_epoch and self.is_same(asked_by)
 
     def __repr__(self) -> str:

@@ -49,7 +49,7 @@ appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) inclu
 
 UNSTABLE = 88
 UNNAMED = REQUEST_TIMED_OUT
-"""What counts for a partition that an answer passes over in silence."""
+"""Error code for a partition missing from an answer."""
 
 
 class CommitManager:

@@ -1,4 +1,4 @@
-"""Look-ups of what was committed: two that are equal share one request.
+"""Look-ups of committed offsets: two equal ones share one request.
 
 Thread: the network thread alone.
 

@@ -1,4 +1,4 @@
-"""What the error codes of a coordinator do to a commit, and to a lookup of committed offsets.
+"""Handling of a coordinator's error codes, for commits and look-ups of committed offsets.
 
 Thread: the network thread alone. What each code means stands in the tables of
 `error_actions`; here it is done.

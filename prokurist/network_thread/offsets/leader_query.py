@@ -1,4 +1,4 @@
-"""What leaders are asked, and what their answers are worth, partition by partition.
+"""Queries to leaders, and the evaluation of answers, partition by partition.
 
 Thread: the network thread alone. `LeaderQueries` does the asking.
 """
@@ -90,11 +90,11 @@ class ReplyConsumer(Protocol[RowT_contra]):
         ...
 
     def wants(self, tp: TopicPartition) -> bool:
-        """Whether a partition's answer is still wanted."""
+        """Return True if a partition's answer is still wanted."""
         ...
 
     def believes(self, tp: TopicPartition) -> bool:
-        """Whether what was asked is a leader of the topic that is meant, as far as is known."""
+        """Return True if the queried leader leads the intended topic, as far as is known."""
         ...
 
 
@@ -126,7 +126,7 @@ class RunningQuery(Generic[RowT]):
         )
 
     def believed(self, found: Mapping[TopicPartition, RowT]) -> Mapping[TopicPartition, RowT]:
-        """What is found of the topics that are meant; leaders are asked by topics' names."""
+        """Select the answers for the intended topics; leaders are asked by topic name."""
         if self.taker is None:
             return found
         return {tp: row for tp, row in found.items() if self.taker.believes(tp)}

@@ -139,7 +139,7 @@ class OffsetInquiry:
 
 
 def is_whole(moment: int, row: ListedOffset) -> bool:
-    """Whether an answer has all of its fields.
+    """Return True if an answer has all of its fields.
 
     Every log has edges, and every record that was found by its time has one.
     """

@@ -61,7 +61,7 @@ class Outcomes:
         self._metadata = metadata
 
     def looks_for(self, wanted: PositionRequest) -> bool:
-        """Whether a search will settle this position.
+        """Return True if a search will settle this position.
 
         One that began for a topic that was deleted since, or before the position was sought
         elsewhere, drops its answer.
@@ -71,14 +71,14 @@ class Outcomes:
         return asked is not None and asked.ticket == wanted.ticket
 
     def wants(self, search: Search, tp: TopicPartition) -> bool:
-        """Whether an answer about a partition would still be used."""
+        """Return True if an answer about a partition would still be used."""
         wanted = search.left.get(tp)
         return (
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
         )
 
     def believes(self, tp: TopicPartition) -> bool:
-        """Whether metadata name the topic of which the group has given a partition.
+        """Return True if metadata name the topic whose id the group has assigned.
 
         Who leads the other one of that name says nothing about this one's log.
         """

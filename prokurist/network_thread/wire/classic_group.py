@@ -203,7 +203,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """Whether the member is still in the group.
+    """Answer to Heartbeat: an error if the member is no longer in the group.
 
     Attributes:
         error: 0, or why not.
@@ -245,7 +245,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupAnswer:
-    """Whether the member has left.
+    """Answer to LeaveGroup.
 
     Attributes:
         error: 0, or why not.

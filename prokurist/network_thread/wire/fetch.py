@@ -44,7 +44,7 @@ NO_EPOCH: Final = -1
 IDS_SINCE: Final = 13
 
 ABORTED_BYTES: Final = 128
-"""What an aborted transaction takes as objects."""
+"""Memory of an aborted transaction's objects."""
 
 
 @dataclass(frozen=True, slots=True)
