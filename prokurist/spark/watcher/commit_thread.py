@@ -159,7 +159,7 @@ class CommitThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """True while the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 

@@ -38,7 +38,7 @@ PAUSES: Final = (0.5, 10.0)
 
 
 class Client(Protocol):
-    """What the worker needs of a consumer."""
+    """Interface of a consumer, for the worker."""
 
     def committed(
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
@@ -347,5 +347,5 @@ AHEAD: Final = "its group is not ahead of it"
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether another attempt may succeed after an error."""
+    """Return True if another attempt may succeed after an error."""
     return bool(getattr(error, "retriable", False))

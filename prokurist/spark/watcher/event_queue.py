@@ -47,7 +47,7 @@ class RunCounters:
 
 @dataclass(slots=True)
 class QueuedEvent:
-    """What has happened to a run since it was taken last.
+    """Events of a run since the last take.
 
     Attributes:
         query: The run.
@@ -257,7 +257,7 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the queue is empty."""
+        """True if the queue is empty."""
         return not self._queued
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from prokurist.spark.watcher.progress import Query
 from prokurist.types import TopicPartition
 
 RESULTS = ("committed", "refused", "failed", "kept_back")
-"""How a commit may end."""
+"""Results of a commit."""
 
 
 class QueryProgress:
