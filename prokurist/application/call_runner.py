@@ -51,10 +51,10 @@ class CallRunner(SingleThreadGuard):
         trace: The client's, also for the parts that are given this runner.
 
     Attributes:
-        woken: Whether a wake-up waits for a wait to end.
+        woken: True if a wake-up waits for a wait to end.
         closing: Whether the client is in `close`, where wake-ups end nothing: neither what it
             waits for nor what its callbacks do.
-        counters: What is counted of its calls.
+        counters: Counters of its calls.
         wait_at: Waits on a waiter, by the same clock.
     """
 
@@ -106,7 +106,7 @@ class CallRunner(SingleThreadGuard):
 
         Raises:
             WakeupException: `wakeup` was called.
-            BaseException: What the call ended with.
+            BaseException: The error of the call.
         """
         self.raise_if_woken()
         try:
@@ -133,7 +133,7 @@ class CallRunner(SingleThreadGuard):
 
         Raises:
             WakeupException: `wakeup` was called.
-            BaseException: What the call ended with.
+            BaseException: The error of the call.
         """
         try:
             return self._awaited(call)

@@ -51,7 +51,7 @@ class CallerCounters:
         polls: How long each poll took, iterations included.
         poll_interval: From the beginning of one poll to that of the next.
         polled_at: When the last poll ended; None before the first.
-        errors: What polls have raised, by the name of its class; `wakeup` is none.
+        errors: Errors raised by polls, by class name, but for WakeupException.
         callbacks: How long rebalance callbacks took, by name.
         closing: How long the phases of `close` took, by name.
     """

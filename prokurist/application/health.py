@@ -78,7 +78,7 @@ class ClientHealth:
         next_due: Seconds until it has something to do by itself; negative when it
             is late, None when there is nothing.
         waiting_calls: Calls that it is working on.
-        died_of: What ended it, if a bug of ours did.
+        died_of: The error that ended it, for a bug of ours.
         unreachable_for: Seconds for which no broker that was needed could be reached; None
             while there is a connection, or while none is needed. A broker that accepts
             connections and answers nothing counts when a request to it has timed out

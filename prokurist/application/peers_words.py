@@ -57,8 +57,8 @@ def no_attribute(client: object, name: str, words: Mapping[str, str]) -> Attribu
 
     Args:
         client: The client.
-        name: What was asked of it.
-        words: What other clients' calls are called here.
+        name: The attribute's name.
+        words: Our names for other clients' calls.
     """
     kind = type(client)
     text = f"{kind.__name__!r} object has no attribute {name!r}"

@@ -69,7 +69,7 @@ class GuardScope:
     """A scope with one call at a time: the client, or user code inside a call.
 
     Args:
-        outer: The room in which the call stands that runs the user's code.
+        outer: The scope of the call that runs the user's code.
 
     Attributes:
         place: Where the next call goes in.
@@ -121,8 +121,8 @@ class GuardedCall:
     entered in the function that is the call, for as long as that runs.
 
     Args:
-        guard: What is gone into.
-        operation: Which call it is.
+        guard: The guard to enter.
+        operation: The name of the call.
 
     Raises:
         IllegalStateException: The client is closed, or the same thread is inside
@@ -166,7 +166,7 @@ class SingleThreadGuard:
     Attributes:
         room: Where calls go in at present.
         process: The process that built the client.
-        closed: Whether it is closed.
+        closed: True once it is closed.
         steady: What an iteration's step looks at instead of coming in; a call puts it off.
     """
 

@@ -59,7 +59,7 @@ class System:
         resolver: Looks hosts up, and wakes the network when it has found one.
         random: For the jitter of pauses and the choice of partitions.
         software: The name and version that brokers are told.
-        cap: What may be used of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
         time_of_day: Milliseconds since the epoch.
         authenticator: Authenticates connections; None where SASL is not wanted.
     """
@@ -79,13 +79,13 @@ class NetworkSide:
 
     Args:
         config: The configuration.
-        trace: Where both threads tell what happens.
-        system: What the client runs on.
-        create_topics: Whether asking for a topic may make it.
+        trace: The client's trace.
+        system: Sockets, clock and chance of the client.
+        create_topics: True if requests for a topic may create it.
 
     Attributes:
         client_id: The `client.id`.
-        trace: Where both threads tell what happens.
+        trace: The client's trace.
         time_of_day: Milliseconds since the epoch.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.

@@ -24,12 +24,12 @@ class Member:
 
     Attributes:
         member_id: Its id.
-        topics: What it has subscribed to.
+        topics: Its subscription.
         instance_id: The static member's name, where there is one.
         rack: Its `client.rack`, where it has one.
-        owned: What it says that it reads at present.
-        generation: The generation in which it was given that; −1 where it does not say.
-        user_data: What its assignor put in, to be read by the leader's.
+        owned: Its present partitions, by its own account.
+        generation: The generation of that assignment; −1 if unknown.
+        user_data: Data of its assignor for the leader's.
     """
 
     member_id: str

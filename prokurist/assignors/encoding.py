@@ -81,7 +81,7 @@ def subscriber(
         data: Its message.
         member_id: Its id.
         instance_id: Its static name.
-        elements: What the messages of its group may yet name; None for this one alone.
+        elements: The budget of its group's messages; None for this one alone.
 
     Raises:
         MalformedMessage: It cannot be read.

@@ -56,8 +56,8 @@ def levelled(
     """Return how many partitions of each kind each member gets.
 
     Args:
-        kinds: What there is.
-        had: Each member, in order, with what it had of that and still may read.
+        kinds: All kinds of partitions.
+        had: Each member, in order, with its former numbers that it may keep.
     """
     result: dict[Place, dict[Place, int]] = {}
     parts = [(kinds, had)] if had else []

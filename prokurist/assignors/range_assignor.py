@@ -50,11 +50,11 @@ class Share:
     """Distribution of one topic.
 
     Attributes:
-        topic: Which.
+        topic: The topic.
         readers: Its subscribers, in order.
         count: How many partitions it has.
         left: Those not given out yet, in order.
-        given: To whom which were given.
+        given: Its members, with their partitions.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ def balanced(topics: Topics, members: Sequence[Member]) -> Parts:
     """Return a balanced assignment with the fewest moves.
 
     Args:
-        topics: What there is.
-        members: With what each had, and in which generation.
+        topics: All topics, with their partitions.
+        members: The members, with their former partitions and generations.
     """
     places = {each.member_id: place for place, each in enumerate(in_order(members))}
     readers, kind_of = kinds_of(topics, members, places)

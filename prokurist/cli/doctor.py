@@ -54,7 +54,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
     """Take the steps; each is yielded when it is over.
 
     Args:
-        asked: What every command is told.
+        asked: Options of every command.
         group: Whose coordinator and offsets are looked at; None for no group's.
         topics: Which topics have to be there; none for those that exist.
 

@@ -32,7 +32,7 @@ def run(
     """Show the lag of groups.
 
     Args:
-        asked: What every command is told.
+        asked: Options of every command.
         groups: The groups; none for all that have committed something.
         topics: Which topics; none for all.
         fail_above: The exit code is 1 if a group lags by more records in one topic.

@@ -20,7 +20,7 @@ class Counterpart:
         name: Our key, by its dotted name.
         kind: How the other client's value is read.
         convert: Makes our value of theirs.
-        difference: What differs between the two; a clause without a full stop.
+        difference: The difference between the two; a clause without a full stop.
     """
 
     name: str

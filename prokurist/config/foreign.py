@@ -15,7 +15,7 @@ class Foreign:
     """Treatment of another client's key.
 
     Attributes:
-        reason: Why it has no effect or is refused, and what to do instead.
+        reason: The reason for its treatment, and the alternative.
         harmless: The values that are accepted, in lower case; None for all of them.
     """
 
@@ -26,7 +26,7 @@ class Foreign:
         """Return True if this value of the key can be ignored.
 
         Args:
-            value: What the user gave.
+            value: The user's value.
 
         Returns:
             Whether ignoring it changes nothing that matters.

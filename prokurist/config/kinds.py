@@ -50,7 +50,7 @@ class ValueKind(Protocol):
         """Convert and check a value.
 
         Args:
-            value: What the user gave; never None.
+            value: The user's value; never None.
 
         Returns:
             The canonical value.
@@ -222,7 +222,7 @@ class JavaClass:
 
     Attributes:
         names: The classes.
-        instead: What to do where it is another one.
+        instead: The alternative to any other class.
     """
 
     names: tuple[str, ...]
@@ -314,7 +314,7 @@ def split(value: object) -> tuple[object, ...]:
     """Take a list, a tuple or a string with commas apart.
 
     Args:
-        value: What the user gave; a blank string is an empty list.
+        value: The user's value; a blank string is an empty list.
 
     Returns:
         The items, strings not yet stripped.

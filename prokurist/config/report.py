@@ -28,7 +28,7 @@ class KeyFinding:
     Attributes:
         key: The key as it was written; empty for a fault that concerns several keys, or one
             that is missing.
-        verdict: What becomes of it.
+        verdict: Its outcome.
         why: The fault with the way out, why it has no effect, or what differs; else empty.
         instead: Our key and its value, where the verdict is `TRANSLATED`.
     """

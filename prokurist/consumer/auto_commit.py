@@ -49,10 +49,10 @@ class AutoCommitter:
     Args:
         caller: The way to the network thread.
         subscription: Knows the positions.
-        interceptors: Are told of what was committed.
-        member_identity: In whose name it is committed.
+        interceptors: Interceptors, for committed offsets.
+        member_identity: The member's identity.
         interval: Seconds between two commits; None for none at all.
-        on_committed: The user's, which hears how each commit has ended.
+        on_committed: The user's callback for ended commits.
 
     Attributes:
         due: When the interval is over; infinite without automatic commits.

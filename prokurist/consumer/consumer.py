@@ -303,7 +303,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         Args:
             timeout: Seconds; None for 30.
             timeout_ms: Deprecated; the same in milliseconds.
-            membership: Whether the group is told (KIP-1092).
+            membership: Leave the group, or stay in it (KIP-1092).
 
         Raises:
             IllegalStateException: It is called inside a rebalance listener.

@@ -41,7 +41,7 @@ class CountedConsumer:
         config: Its configuration.
         side: The network side; its parts have counters of their own.
         caller: The application's side.
-        topics: What was returned, by topic.
+        topics: Counters of returned records, by topic.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 

@@ -29,11 +29,11 @@ class EventCallback:
 
     Args:
         caller: The way to the network thread; its trace is told of what was dropped.
-        listeners: Knows which calls a callback may make.
+        listeners: The listeners, which guard the calls of a callback.
         on_event: The user's function; None for none.
-        queue: What has happened; None where there is no function.
+        queue: The queue of events; None without a function.
         interval: Seconds between two statistics; 0 for none.
-        metrics: What the client has counted.
+        metrics: Returns the client's counters.
 
     Attributes:
         due: When the next statistics are; infinite for never.

@@ -46,7 +46,7 @@ class Lent:
     Attributes:
         taken: It.
         start: Where reading began.
-        hand: Its records, of which the one that was handed out last does not count yet.
+        hand: Its records; the last one handed out does not count yet.
     """
 
     taken: Taken
@@ -74,8 +74,8 @@ class FetchCollector:
     """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
-        subscription: What is assigned, and how far it has come.
-        buffer: What was fetched.
+        subscription: The subscription, with its positions.
+        buffer: The fetch buffer.
         deserializers: The user's.
         most: `max.poll.records`.
         check_crcs: `check.crcs`.
@@ -84,7 +84,7 @@ class FetchCollector:
 
     Attributes:
         lent: What an iteration has in hand; it takes note there of what it hands out.
-        topics: What was returned, by topic.
+        topics: Counters of returned records, by topic.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         return self._collected(self._most)
@@ -136,7 +136,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         return self._collected(sys.maxsize, enough, chunks=1)
@@ -147,7 +147,7 @@ class FetchCollector:
         """Collect at most so many records, of at most so many chunks.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self.recall()
         left = min(left, self._subscription.room())
@@ -210,7 +210,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         self.recall()

@@ -39,9 +39,9 @@ class Obstacles:
     """Finds what has to happen before records are returned.
 
     Args:
-        subscription: What is read, and how far.
-        reachability: Whether brokers can be reached.
-        cluster: Returns what is known of the cluster.
+        subscription: The subscription, with its positions.
+        reachability: Reachability of the brokers.
+        cluster: Returns the cluster's metadata.
         place: Returns the member's place in its group; None for a client without a group.
         longest: Seconds that a broker may take to answer a fetch without records.
         now: Reads the clock.

@@ -49,7 +49,7 @@ class OffsetTracker:
 
     Args:
         caller: The way to the network thread.
-        subscription: Knows what is outstanding.
+        subscription: The subscription, with outstanding records.
         background: Has a poll look again.
     """
 
@@ -108,7 +108,7 @@ class OffsetTracker:
 
         Args:
             timeout: Seconds; there is no default.
-            partitions: Which; None for all that are assigned.
+            partitions: The partitions; None for all that are assigned.
 
         Returns:
             Whether they are; False when the time is over.

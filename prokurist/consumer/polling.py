@@ -214,7 +214,7 @@ class Polling:
 
         Args:
             call: How long that is.
-            collect: Returns what there is; None for nothing.
+            collect: Returns the records; None without any.
             look_again: Seconds after which it is called again even if nothing has come.
 
         Raises:

@@ -103,7 +103,7 @@ class ReadyWait:
     """The obstacles that one wait has met, one after the other.
 
     Args:
-        obstacles: Finds out what is in the way.
+        obstacles: Finds the obstacles.
         call: The call that waits.
     """
 

@@ -73,10 +73,10 @@ class Subscribing(Seeking):
             topics: One topic, or several; of none it is `unsubscribe`. Or all topics
                 whose whole name a pattern matches: a `re.Pattern` by our own word, a
                 `SubscriptionPattern` by the broker's (`group.protocol=consumer` only).
-            listener: Hears which partitions come and go.
-            on_assigned: In place of a listener: a function that hears what comes.
-            on_revoked: The same for what goes, and for what is lost without `on_lost`.
-            on_lost: The same for what is lost.
+            listener: Called with assigned, revoked and lost partitions.
+            on_assigned: In place of a listener: a function of assigned partitions.
+            on_revoked: The same for revoked ones, and for lost ones without `on_lost`.
+            on_lost: The same for lost ones.
 
         Raises:
             IllegalStateException: Partitions were assigned by hand.
@@ -152,7 +152,7 @@ class Subscribing(Seeking):
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Raises:
-            KafkaException: The listener has raised something, which is the cause.
+            KafkaException: The listener raised the error in the cause.
         """
         if timeout is not None:
             as_seconds(timeout)

@@ -25,7 +25,7 @@ class PositionRequest:
 
     Attributes:
         ticket: To give back with the answer.
-        reset: Where to; None for what the group has committed.
+        reset: The target of a reset; None for the group's committed offset.
         confirm: The position that the leader has to confirm; None for one to look up.
     """
 

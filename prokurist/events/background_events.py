@@ -45,7 +45,7 @@ class Step:
     """A step for `poll` to make; compared by identity.
 
     Attributes:
-        partitions: What it is about.
+        partitions: The partitions concerned.
         work: What is to be run, for a kind that is no call of the listener; what it
             returns is the answer.
     """
@@ -76,7 +76,7 @@ class BackgroundEvents:
     """The queue of errors and steps that the next `poll` takes.
 
     Args:
-        credentials: What the brokers know the client by, for errors of authorization.
+        credentials: The client's identity to brokers, for errors of authorization.
 
     Attributes:
         credentials: The same, for errors that come to a poll on another way.
@@ -175,7 +175,7 @@ class BackgroundEvents:
         """Raise if the network thread has ended.
 
         Raises:
-            KafkaException: What it ended with.
+            KafkaException: The error that ended it.
         """
         with self._lock:
             closed = self._closed

@@ -56,8 +56,8 @@ class Try:
     """An attempt while it lasts; the ledger shows it as an `Attempt`.
 
     Attributes:
-        effect: Whether it may have changed something on the broker, as a commit does.
-        number: Which of its call's attempts it is, from 1.
+        effect: True if it may have changed state on the broker, as a commit does.
+        number: Its number among the call's attempts, from 1.
         began: When it was written, on the clock.
         ended: When it ended, or None.
     """
@@ -78,14 +78,14 @@ class Call:
         operation: The public name, as the user called it.
         began: The clock when it was called.
         deadline: When it has to have ended.
-        partitions: What it is about, for the text of its TimeoutException.
+        partitions: The partitions concerned, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout; None where it has to
             give one.
         trace: Receives the log events of the call; None where they are not read.
 
     Attributes:
-        timed_out: Whether it ended because its time was over.
+        timed_out: True if it ended at its deadline.
     """
 
     __slots__ = (
@@ -184,10 +184,10 @@ class Call:
         """Say how an attempt ended; nothing changes once the call has.
 
         Args:
-            attempt: Which.
+            attempt: The attempt.
             now: When.
             outcome: How, in a word.
-            error: What it met.
+            error: Its error.
             undone: The broker has said that it did nothing; without its word an
                 attempt with an effect may have had it.
         """

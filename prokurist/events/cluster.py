@@ -40,7 +40,7 @@ class PartitionView:
         error: The broker's code for this partition; 0 for none.
         leader: Its leader's id, or None while it has none.
         leader_epoch: The leader's epoch, where the broker told it.
-        is_hint: Whether only an error answer has named the leader, and no metadata yet.
+        is_hint: True if only an error answer has named the leader, and no metadata yet.
     """
 
     partition: int

@@ -47,15 +47,15 @@ class Chunk(Generic[Reader]):
     """The records of one partition in one answer.
 
     Attributes:
-        partition: Of which partition.
-        ticket: Under which they were fetched.
-        offset: Which offset was asked for.
+        partition: The partition.
+        ticket: The ticket of the fetch.
+        offset: The requested offset.
         records: The batches.
         aborted: The aborted transactions among them: producer id and first offset;
             None with isolation.level=read_uncommitted.
         held: The bytes of the whole answer.
-        stop: The offset before which its range ends; None where it has no end.
-        reader: What decodes it: the application thread's, once it has begun.
+        stop: End of its range, exclusive; None without one.
+        reader: The reader that decodes it, once the application thread has begun.
         decoded: How many bytes decoding has added.
     """
 
@@ -99,9 +99,9 @@ class Failure:
     """An error that a partition's fetch had in place of records.
 
     Attributes:
-        partition: Which partition.
-        ticket: Under which it was asked for.
-        offset: Which offset was asked for.
+        partition: The partition.
+        ticket: The ticket of the request.
+        offset: The requested offset.
         error: What to raise; None where the offset is out of the log's range, which
             `auto.offset.reset` may mend.
     """

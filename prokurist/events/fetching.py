@@ -26,9 +26,9 @@ class Wish:
     """A partition that may be fetched, from which offset on, under which ticket.
 
     Attributes:
-        ticket: What is answered counts only under this one.
+        ticket: Answers count only under this ticket.
         position: Where to fetch from.
-        stop: The offset before which its range ends; None where it has no end.
+        stop: End of its range, exclusive; None without one.
     """
 
     partition: TopicPartition
@@ -87,7 +87,7 @@ class Fetching(Assignment):
         """Move the position to where an answer ends, and note its log's offsets.
 
         Args:
-            wish: What was asked for.
+            wish: The request.
             after: Where the next fetch begins; None where nothing came.
             end: Where the log ends, as the leader said.
             written: Where it ends regardless of transactions that are open; None where
@@ -184,10 +184,10 @@ class Fetching(Assignment):
         """Note what is returned to the user; False when it must not be returned.
 
         Args:
-            tp: Of which partition.
-            ticket: Under which it was fetched.
+            tp: The partition.
+            ticket: The ticket of the fetch.
             returned: How far it goes.
-            has_it: Whether he has it already, and is done with it.
+            has_it: True if the user has it already, and is done with it.
             handed: The records in it, where they are tracked.
         """
         with self._lock:

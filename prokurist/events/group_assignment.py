@@ -43,7 +43,7 @@ class Subscribed:
         topics: The topics by name; of a `re.Pattern`, those that match it.
         pattern: What topics are matched by: a `re.Pattern` by us, a
             `SubscriptionPattern` by the broker; None for names.
-        listens: Whether the user wants to hear of what comes and goes.
+        listens: True if there is a listener.
     """
 
     term: int
@@ -211,10 +211,10 @@ class GroupAssignment(Assignment):
         """Add assigned partitions; False when the term is over.
 
         Args:
-            term: In which that was decided.
-            partitions: Which.
-            awaiting: Whether they are fetched only when their callback has returned.
-            ids: Of which topics they are, where the group has given them by that.
+            term: The term of that decision.
+            partitions: The partitions.
+            awaiting: True if they are fetched only after their callback.
+            ids: Topic ids, where the group assigns by id.
         """
         with self._lock:
             if not self._goes_on(term):
@@ -244,8 +244,8 @@ class GroupAssignment(Assignment):
         """Set the topics that match the pattern; returns whether they have changed.
 
         Args:
-            version: Of what was subscribed to when they were matched.
-            topics: Which.
+            version: The version of the subscription that they matched.
+            topics: The topics.
         """
         with self._lock:
             now = self._subscribed

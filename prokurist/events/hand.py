@@ -58,7 +58,7 @@ class Hand(Protocol):
     Attributes:
         last: The record that was handed out last.
         before: The one before that.
-        in_hand: Whether the user has not done with the last one yet.
+        in_hand: True until the user is done with the last one.
         given: How many records were handed out.
         due: When a step has to look round in any case; infinite for never.
     """

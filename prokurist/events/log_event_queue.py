@@ -29,7 +29,7 @@ class LogEventQueue:
         most: How many are kept.
 
     Attributes:
-        wakes: Whether a new event wakes the poll; not while the callback runs.
+        wakes: True if a new event wakes the poll; not while the callback runs.
         dropped: How many were dropped so far.
     """
 

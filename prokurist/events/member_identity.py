@@ -42,7 +42,7 @@ class Identity:
         member_id: Its id; empty where it has none.
         epoch: The classic generation, or the member epoch; −1 where there is none.
         instance_id: The static member's name, where there is one.
-        by_epoch: Whether `epoch` is a member epoch (KIP-848).
+        by_epoch: True if `epoch` is a member epoch (KIP-848).
         incarnation: Never sent: it grows whenever what was owned may have been assigned to
             another member, so two identities with the same one own the same partitions.
         departing: Whether it is about to leave: what it commits now it cannot commit after
@@ -99,7 +99,7 @@ class MemberIdentity:
 
         Args:
             identity: Its incarnation is replaced by the present one.
-            reassigned: Whether what was owned before may be another member's.
+            reassigned: True if another member may own the former partitions.
         """
         with self._lock:
             number = self._identity.incarnation + reassigned
@@ -139,7 +139,7 @@ class PollActivity:
     Attributes:
         wanted: Whether the membership waits. Written under the lock; an iteration reads it
             between any two records without, and at the worst sees it one record later.
-        steady: Whether an iteration may go on without a look here.
+        steady: The iteration's fast path, which skips a look here.
     """
 
     def __init__(self) -> None:

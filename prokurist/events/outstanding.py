@@ -28,7 +28,7 @@ class Tracking:
         twice: How often one was told that was done already.
         given_up: How often one was told of a partition that was given up, or was sought
             elsewhere, since the record was returned.
-        held_up: Whether a poll has left records out because of a bound.
+        held_up: True if a poll has left records out because of a bound.
     """
 
     most: int
@@ -80,7 +80,7 @@ class OutstandingOffsets:
 
         Args:
             offsets: Their offsets, in order.
-            epoch: The leader epoch in which they were written.
+            epoch: Their leader epoch.
             before: The leader epoch of the record before the first of them.
         """
         for offset in offsets:

@@ -85,8 +85,8 @@ class PartitionState:
             that is asked by the topic's id, and so tells which topic it is of.
         sought: Where the user has placed it, or a policy, when it was placed last; None for
             what the group has committed.
-        paused: Whether the user wants no records of it for now.
-        stuck: Whether fetching has met something that a poll has to see first.
+        paused: True if the user has paused it.
+        stuck: True if a poll has to raise an error of fetching first.
         confirmed_in: The leader epoch in which the position is known to be good; None
             where no leader has told one.
         asked: Whether `poll` has asked for what is missing, under this ticket, and
@@ -97,17 +97,17 @@ class PartitionState:
             that lag may have done wrongly.
         awaiting: Whether the group has given it and its callback has not returned:
             nothing of it is fetched yet.
-        told: Whether the user has heard, or need not hear, that the group has given it.
+        told: True once the listener has heard of its assignment, or need not.
         born: The ticket of its assignment, which answers about its log are bound to.
         end: Where the log ends, as far as we have heard; for the lag.
-        end_asked: Whether that is being looked up.
+        end_asked: True while that is being looked up.
         written: Where it ends regardless of transactions that are open, as far as we have
             heard; None for who does not wait for these.
         start: Where the log begins, as far as we have heard.
         topic: The id of its topic; None while that is not known.
-        by_id: Whether the group has given it by that id, and not by its name.
-        stop: The offset before which reading ends, of a range; None for no such end.
-        stored: What the user has stored to be committed, where positions are not.
+        by_id: True if the group has assigned it by that id, and not by its name.
+        stop: End of a range, exclusive; None without one.
+        stored: The offset stored by the user, to commit in place of the position.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
 

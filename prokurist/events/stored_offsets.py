@@ -54,7 +54,7 @@ class StoredOffsets(TopicIds):
         policy: `auto.offset.reset`.
 
     Attributes:
-        stores: Whether commits commit what is stored, and not what is returned.
+        stores: True if commits take stored offsets, not returned positions.
         stored: Grows with everything that is stored or done.
     """
 

@@ -27,11 +27,11 @@ class Place(NamedTuple):
     """The offsets of an assigned partition; None for what is not known.
 
     Attributes:
-        partition: Which.
-        position: The next offset after what the user has done with.
+        partition: The partition.
+        position: The offset after the last record that is done.
         start: Where its log begins.
         end: Where its log ends.
-        paused: Whether the user wants nothing of it for now.
+        paused: True if the user has paused it.
     """
 
     partition: TopicPartition
@@ -45,14 +45,14 @@ class Survey(NamedTuple):
     """The assigned partitions, by what is known of their positions.
 
     Attributes:
-        subscribed: Whether topics are subscribed to.
+        subscribed: True with a subscription to topics.
         topics: The topics of what is assigned, and those that are subscribed to.
-        assigned: What is assigned.
-        read: What of it is neither paused nor about to be given back.
-        unplaced: What of that has no position that can be read from.
-        unanswered: What of that no fetch was answered for, and whose end is not known.
-        behind: What of that has records that have not been returned, as far as is known.
-        held_back: How many offsets of that transactions that are open hold back.
+        assigned: The assigned partitions.
+        read: Those neither paused nor about to be revoked.
+        unplaced: Of these, those without a valid position.
+        unanswered: Of these, those without an answered fetch or a known end.
+        behind: Of these, those known to have records not yet returned.
+        held_back: Offsets of these held back by open transactions.
     """
 
     subscribed: bool
@@ -70,7 +70,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
 
     Args:
         policy: `auto.offset.reset`.
-        stores: Whether commits commit what is stored, and not what is returned.
+        stores: True if commits take stored offsets, not returned positions.
     """
 
     def __init__(self, policy: OffsetReset, *, stores: bool = False) -> None:
@@ -258,7 +258,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Return True if all records up to the last known log ends were returned.
 
         Args:
-            partitions: Which; of none, all that are assigned.
+            partitions: The partitions; all assigned ones if empty.
 
         Raises:
             IllegalStateException: A partition is not assigned.
@@ -360,9 +360,9 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Set the position that the leader has confirmed; False if its ticket is old.
 
         Args:
-            wanted: What was asked for.
+            wanted: The request.
             position: The answer.
-            confirmed_in: The leader epoch in which it was given, where it is known.
+            confirmed_in: The leader epoch of the answer, where known.
         """
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)

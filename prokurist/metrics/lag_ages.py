@@ -4,10 +4,6 @@ Each reading notes the log end offsets. From these follows the time at which the
 position was written, to within the interval of two readings. Of records older than the first
 reading, only a lower bound is known.
 
-Each reading of the metrics notes where the logs end. From that follows when the record at a
-position was written, to within the time between two readings; of what was there at the first
-reading it is known only that it is at least as old.
-
 Thread: any; two readers at once may lose a note of one of them.
 """
 

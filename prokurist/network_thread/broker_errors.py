@@ -76,7 +76,7 @@ def offsets_error(
     """The exception for a code that an answer has for some partitions' offsets.
 
     Args:
-        table: What codes mean.
+        table: Actions by error code.
         code: The code.
         failed: The codes of all partitions that have one.
         group_id: Whose offsets these are.

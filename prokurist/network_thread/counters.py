@@ -45,7 +45,7 @@ class LoopCounters:
         Args:
             began: When that wait began.
             ended: When it was over.
-            empty: Whether the turn had nothing to do.
+            empty: True if the turn had nothing to do.
         """
         if self._since is not None:
             self.busy.observe(began - self._since)

@@ -131,7 +131,7 @@ def decompress(codec: int, data: bytes | memoryview, cap: int) -> bytes | bytear
 
     Args:
         codec: The number on the wire, of a batch that is compressed.
-        data: What was compressed, and nothing else.
+        data: Exactly the compressed bytes.
         cap: How many bytes may come out.
 
     Raises:

@@ -58,13 +58,13 @@ class BatchHeader(NamedTuple):
         magic: 2 for a batch, 0 or 1 for a legacy message.
         codec: How it is compressed, as the number on the wire; 0 for not at all.
         timestamp_type: Who stamped its records.
-        base_timestamp: What its records count their timestamps from; −1 where there is none.
+        base_timestamp: Base of the records' timestamp deltas; −1 without one.
         max_timestamp: The latest timestamp in it; −1 where there is none.
         producer_id: The idempotent producer that wrote it, or −1.
         producer_epoch: That producer's epoch, or −1.
         base_sequence: That producer's number for the first record, or −1.
-        transactional: Whether it belongs to a transaction.
-        control: Whether it holds a marker in place of records.
+        transactional: True if it belongs to a transaction.
+        control: True if it holds a marker in place of records.
         record_count: How many records it says it holds; 1 for a legacy message.
         checksum: Of the bytes behind it: CRC-32C, or CRC-32 for a legacy message.
         position: Where it begins in the data.

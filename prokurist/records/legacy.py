@@ -115,7 +115,7 @@ def first_offset(wrapper: BatchHeader, last: int) -> int:
 
     Args:
         wrapper: The header of the one that wraps them.
-        last: What the last of them says of its offset.
+        last: The last one's own offset.
     """
     return wrapper.last_offset - last if wrapper.magic == 1 else 0
 

@@ -52,7 +52,7 @@ class PartitionReader:
         position: The first offset that is wanted.
         aborted: The aborted transactions in it, each as its producer's id and its first
             offset, for read_committed; None to read all records there are.
-        check_crcs: Whether checksums are compared.
+        check_crcs: True if checksums are verified.
         cap: How many bytes one batch may take, decompressed and decoded:
             `fetch.decoded.batch.max.bytes`.
         stop: The offset before which reading ends, regardless of what follows; None for the

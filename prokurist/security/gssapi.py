@@ -55,7 +55,7 @@ class Gssapi:
     Args:
         service: `sasl.kerberos.service.name`.
         host: The broker's name.
-        principal: Whose ticket to use; None for the cache's own.
+        principal: The principal of the ticket; None for the cache's own.
         keytab: A file of keys to get a ticket with; None for the system's cache. The ticket
             is kept in memory: the cache of the system's user is not touched.
         module: The package, in tests.

@@ -67,7 +67,7 @@ def check(what: str, numbers: Iterable[int], way_out: str) -> None:
     Args:
         what: Of which key, and with which file.
         numbers: How often it is to be hashed, of all there is in the file.
-        way_out: What to do otherwise.
+        way_out: The way out, for the error's text.
 
     Raises:
         ConfigException: It is hashed too often.
@@ -103,8 +103,8 @@ class _Element:
 
     Attributes:
         end: Where it ends at the latest.
-        tag: What it is.
-        until_zero: Whether it has no length, and a zero ends it.
+        tag: Its tag.
+        until_zero: True if it has no length, and a zero ends it.
         numbers: Integers behind a string, which are a salt's; None behind anything else.
         parts: Of a string that comes in some.
     """
@@ -132,7 +132,7 @@ def rounds_of(data: bytes) -> Iterator[int]:
     """Yield the iterations of password hashing: the numbers behind each salt.
 
     Args:
-        data: DER or BER, or what may be.
+        data: DER or BER, valid or not.
     """
     room = JOINED * len(data)
     left = [memoryview(data)]

@@ -48,7 +48,7 @@ class Identity:
     Attributes:
         chain: The certificate, with its chain.
         key: The private key; None where it stands in the chain's file.
-        password: What opens the key; None where it is not encrypted.
+        password: The password of the key; None if it is not encrypted.
     """
 
     chain: Pem

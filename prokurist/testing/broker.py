@@ -61,7 +61,7 @@ class EmbeddedBroker(Controls):
             topics: The topics there are, and how many partitions each has.
             clock: What time it is, also for what brokers stamp; the system's clocks by
                 default.
-            auto_create: Whether asking for a topic's metadata makes it.
+            auto_create: True if Metadata requests create missing topics.
             versions: What to offer of an API, for brokers older than kio.
             groups: What the brokers' configuration says about groups.
             ports: A port for each; free ones by default.

@@ -83,7 +83,7 @@ class Recording:
 
         Args:
             call: Its number; None for the one that took longest.
-            title: What stands above it.
+            title: The title above it.
 
         Raises:
             ValueError: No such call was recorded.

@@ -24,7 +24,7 @@ class BrokersToAsk:
         client: Its connections.
         bootstrap: The bootstrap addresses.
         cluster: Returns the snapshot at hand.
-        rebootstrap: Whether bootstrap addresses are asked where no known broker answers.
+        rebootstrap: True to ask bootstrap addresses when no known broker answers.
 
     Attributes:
         suspects: Ids of the brokers that have failed.

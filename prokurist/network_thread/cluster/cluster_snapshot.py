@@ -23,12 +23,12 @@ class ClusterSnapshot:
     """The part of `MetadataManager` that holds the snapshot and passes on what is new in it.
 
     Args:
-        interest: Which topics are asked for.
+        interest: The topics to request.
         trace: Where it is told that leaders have changed.
 
     Attributes:
         cluster: The snapshot at hand.
-        complete: Whether it holds every topic that there is, and that we may see.
+        complete: True if it holds every topic visible to this user.
         updated: Emits each new snapshot.
         refused: Emits an error that belongs to no call, and the topics that it is about.
     """
@@ -61,8 +61,8 @@ class ClusterSnapshot:
         """Merge an answer into the snapshot.
 
         Args:
-            answer: Which.
-            of_everything: Whether it is about all topics that there are.
+            answer: The answer.
+            of_everything: True if it covers all topics of the cluster.
         """
         self.cluster = self.cluster.updated(
             cluster_id=answer.cluster_id,

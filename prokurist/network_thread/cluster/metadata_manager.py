@@ -54,14 +54,14 @@ class MetadataManager(ClusterSnapshot):
 
     Args:
         client: To ask with.
-        interest: Which topics to ask for.
+        interest: The topics to request.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         bootstrap: The bootstrap addresses.
         max_age: `metadata.max.age.ms`, in seconds.
-        rebootstrap: Whether to begin again at the bootstrap addresses.
+        rebootstrap: True to begin again at the bootstrap addresses.
         trigger: `metadata.recovery.rebootstrap.trigger.ms`, in seconds.
-        create: Whether asking for a topic may make it.
+        create: True if requests for a topic may create it.
 
     Attributes:
         last_error: Why the question that is being asked is not answered yet.

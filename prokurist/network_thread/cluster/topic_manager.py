@@ -51,7 +51,7 @@ class TopicManager:
         metadata: Knows whom to ask, and perhaps the answer.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
-        create: Whether asking for a topic may make it.
+        create: True if requests for a topic may create it.
     """
 
     def __init__(

@@ -22,9 +22,9 @@ class WantedMetadata:
         backoff: `retry.backoff.ms` and its `.max.`.
 
     Attributes:
-        all: Whether all topics of interest are wanted.
-        asks_all: Whether the request that was begun last is about them.
-        asked_for_everything: Whether the last request was about all topics that there are.
+        all: True if all topics of interest are wanted.
+        asks_all: True if the last request asks for all of them.
+        asked_for_everything: True if the last request asked for all topics of the cluster.
         quiet_until: Until when nothing is asked for that was asked for before.
     """
 
@@ -120,8 +120,8 @@ class WantedMetadata:
         """Take note of an answer.
 
         Args:
-            same: Whether it told nothing new.
-            again: Whether it is to be asked for again.
+            same: True if it had nothing new.
+            again: True to request it again.
         """
         if same:
             self._repeated += 1

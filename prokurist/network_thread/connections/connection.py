@@ -56,13 +56,13 @@ class Connection:
 
     Attributes:
         node: The broker; by its address alone until it is known.
-        lane: Which kind of traffic.
+        lane: Its lane of traffic.
         state: Where it stands.
         number: Of the present try's socket; -1 where there is none.
-        pipeline: What is said on it.
+        pipeline: Its requests and answers.
         tried_at: When the last try to connect began.
-        has_stand_in: Whether the broker refuses it while another connection to it stands.
-        refused: Whether the last try ended by a refusal, and not by silence.
+        has_stand_in: True if the broker refuses it while another connection stands.
+        refused: True if the broker refused the last connect, rather than stay silent.
     """
 
     def __init__(

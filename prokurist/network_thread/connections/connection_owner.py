@@ -18,7 +18,7 @@ class ConnectionOwner(Protocol):
     """Interface of the client that owns a connection.
 
     Attributes:
-        trace: Where connections tell what happens.
+        trace: The client's trace.
         refusals: Brokers that have refused the client.
     """
 

@@ -56,7 +56,7 @@ class Pipeline:
         timer: The Timer.
         limits: How long each may take, and how many at once.
         client_id: Said in every request.
-        cap: What we may use of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
         counters: The client's.
         suspect: Called when a request has been in flight for too long.
         state: Says where the connection stands, for an error's text.
@@ -64,7 +64,7 @@ class Pipeline:
 
     Attributes:
         node: Whom the requests go to.
-        holds: Whether nothing is written but what was submitted ahead.
+        holds: True if only requests submitted ahead are written.
         late_answers: Drops the answers to abandoned requests.
     """
 

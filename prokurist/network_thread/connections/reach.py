@@ -29,10 +29,10 @@ class Reach:
     """Notes which addresses are silent, and since when one or all are not reached.
 
     Args:
-        reachability: What is noted.
+        reachability: The reachability to update.
         connections: All of the client's.
         timer: The Timer.
-        limits: What bounds a connection.
+        limits: Bounds of a connection.
         trace: Where brokers that cannot be reached are told of.
     """
 

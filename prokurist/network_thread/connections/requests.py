@@ -99,7 +99,7 @@ class Claimant(Protocol):
     """Interface of a request's call: claims the request before the write, and hears of its end.
 
     Attributes:
-        trace: Where it is told what is done for it.
+        trace: The client's trace; None where it is not read.
         number: Its number there.
     """
 
@@ -128,11 +128,11 @@ class Unsent:
 
     Attributes:
         call: The call that the request is for; None for background work.
-        answered: Whether the broker answers it; else it is over once it is written.
-        effect: Whether it changes something on the broker.
+        answered: False if the broker sends no answer: it ends once written.
+        effect: True if it changes state on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
         any_broker: Another broker would do as well.
-        lane: Which kind of traffic it is, whichever connection carries it.
+        lane: Its lane of traffic, also on another lane's connection.
         late: Called with an answer that comes after the caller has left; None to drop it.
         due: When it has waited long enough, where no call's deadline says so.
     """

@@ -54,7 +54,7 @@ class FetchManager:
     Args:
         client: To ask with.
         metadata: Knows the leaders.
-        subscription: What is wanted, and how far it has come.
+        subscription: The subscription, with its positions.
         buffer: Where records go.
         background: The poll that waits, and errors that are about no partition.
         timer: The Timer.
@@ -63,8 +63,8 @@ class FetchManager:
         replica_lifetime: Seconds for which a replica is preferred to the leader.
 
     Attributes:
-        counters: What is counted of its answers.
-        attending: What a call that waits for records is told of them.
+        counters: Counters of its answers.
+        attending: The fetches in the ledger of a waiting call.
     """
 
     def __init__(
@@ -264,10 +264,10 @@ class FetchManager:
         """Handle an answer; returns whether the broker may be asked again at once.
 
         Args:
-            source: Whose answer it is.
+            source: The broker of the answer.
             answer: The answer.
-            request: What it answers.
-            took: Seconds from the request on.
+            request: The request.
+            took: Seconds since the request.
         """
         self._client.reachability.throttled(source.node, answer.throttle, self._timer.now)
         if answer.error:

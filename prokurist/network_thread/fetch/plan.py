@@ -44,9 +44,9 @@ class FetchPlan:
 
     Args:
         metadata: Knows the leaders; is asked for fresh ones where there is none.
-        subscription: What may be fetched.
-        replicas: Which partitions are read from a replica.
-        troubles: Which have to wait.
+        subscription: The subscription, with its fetch positions.
+        replicas: Preferred read replicas, by partition.
+        troubles: Partitions in backoff.
     """
 
     def __init__(

@@ -80,7 +80,7 @@ class FetchSession:
     """A fetch session with one broker: makes each request say only what has changed.
 
     Attributes:
-        asked: What is wanted in it.
+        asked: Its partitions.
     """
 
     __slots__ = ("_epoch", "_id", "_ids", "_standing", "asked")
@@ -104,7 +104,7 @@ class FetchSession:
         Args:
             wanted: Everything that is wanted of this broker.
             ids: The ids of all its topics; empty unless all are known.
-            terms: What every request says.
+            terms: Fields of every request.
             max_bytes: How much may come.
         """
         new = {each.wish.partition: each for each in wanted}
@@ -158,7 +158,7 @@ class FetchSession:
         Args:
             changed: What is wanted otherwise than in the last request, of topics that
                 go by the same ids.
-            terms: What every request says.
+            terms: Fields of every request.
             max_bytes: How much may come.
         """
         questions = [
@@ -189,7 +189,7 @@ class FetchSession:
         """Restart the session: the broker's state of it is not ours.
 
         Args:
-            unknown: Whether it has nothing of it; otherwise the next request ends it.
+            unknown: True if it has no such session; otherwise the next request ends it.
         """
         if unknown:
             self._id = NO_SESSION

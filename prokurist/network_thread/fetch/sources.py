@@ -35,7 +35,7 @@ class FetchSource:
         node: The broker.
         session: Our fetch session with it.
         operation: The fetch that is on its way, or the pause after one that failed.
-        wishes: What of a fetch on its way is new, or has changed.
+        wishes: The new or changed partitions of a fetch in flight.
         failures: How many fetches in a row have come to nothing.
         most: Bytes of an answer that its link has time for; infinite where none was too long.
     """

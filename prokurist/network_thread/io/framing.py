@@ -205,7 +205,7 @@ def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
     """Describe the fault in the beginning of a frame; empty if there is none.
 
     Args:
-        length: What its first four bytes say.
+        length: The number in its first four bytes.
         largest: The longest frame that is accepted.
         start: Its beginning, with the length, as far as it has come.
         first: Whether it is the first frame. That is a short one; only there is a

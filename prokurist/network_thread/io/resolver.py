@@ -132,11 +132,11 @@ class Lookup:
     """A look-up, and its answer once it is `done`; the network thread's.
 
     Attributes:
-        host: What was asked about.
-        port: Which port the addresses get.
+        host: The host.
+        port: The port of the addresses.
         done: An answer is here: `error`, or else one of the two below.
-        addresses: What `Resolver.resolve` was asked for.
-        names: What `Resolver.canonical` was asked for.
+        addresses: Result of `Resolver.resolve`.
+        names: Result of `Resolver.canonical`.
         error: Why there is neither.
     """
 

@@ -66,7 +66,7 @@ class SelectorNetwork:
         send_buffer_bytes: `send.buffer.bytes`; -1 leaves it to the system.
         largest_frame_bytes: A longer frame ends its connection; of one that is not
             trusted yet, one longer than GREETING_BYTES.
-        watch: Which twin waits and reads; None for the best there is.
+        watch: The twin that waits and reads; None for the best available.
         tls: What every connection is encrypted with; None for plain text. It comes with
             a watch of its own.
         keepalive: Seconds without traffic until the system probes a connection; None for

@@ -74,13 +74,13 @@ class TlsFilter:
     """The TLS state of one connection.
 
     Args:
-        context: What is verified, and with which keys.
+        context: The TLS context.
         server_name: The name or address that the broker's certificate must bear.
 
     Attributes:
-        established: Whether the handshake is over, and the peer verified.
-        closed: Whether the peer has said that nothing more comes.
-        failure: Why what came cannot be decrypted, or which alert it was; None while it can.
+        established: True once the handshake has ended and the peer is verified.
+        closed: True once the peer has closed its side.
+        failure: The fault of the received bytes, or the alert; None without one.
         without_data: Bytes that came since the last that held data.
     """
 
@@ -353,7 +353,7 @@ class Tls:
     """The TLS settings that a network needs: contexts and filters.
 
     Args:
-        contexts: What is verified, and with which keys; renewed with their files.
+        contexts: TLS contexts, renewed with their files.
     """
 
     def __init__(self, contexts: TlsContexts) -> None:

@@ -149,7 +149,7 @@ class Bounded(io.RawIOBase):
     """Byte stream of a connection, up to a bound.
 
     Args:
-        raw: What comes.
+        raw: The stream.
     """
 
     def __init__(self, raw: io.RawIOBase) -> None:

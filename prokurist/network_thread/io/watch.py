@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     """Events of a wait at one socket.
 
     Attributes:
-        number: Which.
+        number: The number of the socket.
         writable: Its connect is over, or what was to be written is, or that has failed;
             told only where it was watched for that.
         frames: Whole frames that have come.
@@ -87,7 +87,7 @@ class Watch(Protocol):
         """Accept frames of other sizes from now on.
 
         Args:
-            number: Which.
+            number: The number of the socket.
             largest: A longer frame ends its stream.
         """
         ...

@@ -23,9 +23,9 @@ class ApplicationSteps:
 
     Args:
         background: Where polls look.
-        subscription: Knows whether the user listens.
+        subscription: The consumer's subscription.
         poll_activity: Has an iteration look there.
-        auto_commit: Whether positions are committed before they are given up.
+        auto_commit: True if positions are committed before a revocation.
     """
 
     def __init__(

@@ -34,13 +34,13 @@ class ClassicHeartbeats:
     """Sends the heartbeats of a classic member.
 
     Args:
-        context: What the membership stands on.
+        context: Context of the membership.
         exchange: To speak with.
         interval: `heartbeat.interval.ms`, in seconds.
         session: `session.timeout.ms`, in seconds.
-        told: Called with what a heartbeat's answer means for the member.
+        told: Called with the action that a heartbeat's answer asks for.
         refused: Called with each failed authentication, after which they go on.
-        failed: Called with what is fatal to the membership; they have stopped then.
+        failed: Called with a fatal error, after which they stop.
 
     Attributes:
         answered_at: When the coordinator answered last, one of them or JoinGroup.

@@ -63,11 +63,11 @@ class ClassicMember:
     """The `Membership` of a member of a classic group.
 
     Args:
-        context: What it stands on.
+        context: Context of the membership.
         assignors: `partition.assignment.strategy`.
         session: `session.timeout.ms`, in seconds.
         interval: `heartbeat.interval.ms`, in seconds.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
 
     Attributes:
         who: Who we are to the coordinator.

@@ -28,9 +28,9 @@ class ClassicTopics(Patterns):
     """The topics that a classic member watches, and why it has to rejoin.
 
     Args:
-        subscription: What is subscribed to.
+        subscription: The consumer's subscription.
         metadata: Knows the topics.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
     """
 
     def __init__(

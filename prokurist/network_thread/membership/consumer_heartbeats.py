@@ -34,17 +34,17 @@ class ConsumerHeartbeats:
     """Sends the heartbeats of a member by the consumer protocol.
 
     Args:
-        context: What the membership stands on.
-        terms: What each of them says.
-        patterns: Knows which topics are meant.
-        reconciler: Knows what is owned.
-        take: Called with each answer; returns what follows from it.
+        context: Context of the membership.
+        terms: Builds their fields.
+        patterns: The topics that match the pattern.
+        reconciler: The owned partitions.
+        take: Called with each answer; returns the action.
         met: The same for an error without an answer.
 
     Attributes:
         epoch: The member's, sent in each of them.
         interval: Seconds between two of them.
-        is_known: Whether the coordinator may know the member.
+        is_known: True if the coordinator may know the member.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class HeartbeatTerms:
 
         Args:
             epoch: The member's.
-            subscribed: What it wants.
+            subscribed: The subscription.
             owned: What it owns: it is said when it changes.
             listed: What is said then: with what comes, which others must not be given.
         """

@@ -18,9 +18,9 @@ class Patterns:
     """The topics that the subscribed `re.Pattern` matches.
 
     Args:
-        subscription: What is subscribed to.
+        subscription: The consumer's subscription.
         metadata: Knows the topics.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
     """
 
     def __init__(

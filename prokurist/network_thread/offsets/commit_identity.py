@@ -57,8 +57,8 @@ def not_counted(made_by: Identity, fatal: KafkaException | None) -> CommitFailed
     """The error for a commit in the name of a membership that is not the present one.
 
     Args:
-        made_by: The identity of the moment in which it was made.
-        fatal: What has ended the membership for good.
+        made_by: The identity at the time of the commit.
+        fatal: The error that ended the membership for good.
     """
     if fatal is not None:
         ended = CommitFailedException(f"{MEMBERSHIP_FAILED}: {fatal}")
@@ -74,8 +74,8 @@ class CommitIdentities:
 
     Args:
         member_identity: Who we are.
-        owned: What the group has given us, and has not got back.
-        fatal: What has ended the membership for good, if anything has.
+        owned: Returns the partitions that the group has assigned.
+        fatal: The error that ended the membership for good, or None.
 
     Attributes:
         refused: Emits a code that speaks of the present membership, and whether the member
@@ -103,7 +103,7 @@ class CommitIdentities:
 
         Args:
             made_by: That of the moment in which it was made.
-            partitions: What is to be committed.
+            partitions: The partitions of the commit.
 
         Raises:
             CommitFailedException: The member was not, or is no longer, in the group.
@@ -170,9 +170,9 @@ class CommitIdentities:
         """The error for a commit after a rebalance, or after the member's end.
 
         Args:
-            made_by: The identity of the moment in which it was made.
-            partitions: What was to be committed.
-            error: What the coordinator said, where it was asked.
+            made_by: The identity at the time of the commit.
+            partitions: The partitions of the commit.
+            error: The coordinator's error, where it was asked.
         """
         refused: KafkaException
         if isinstance(error, RebalanceInProgressException):
@@ -201,9 +201,9 @@ class CommitIdentities:
         does it of a member that takes part in a round, which hears of its place by that.
 
         Args:
-            made_by: The identity of the moment in which it was made.
-            sent_as: That with which it was sent.
-            codes: What was said of its partitions.
+            made_by: The identity at the time of the commit.
+            sent_as: The identity in the request.
+            codes: Error codes of its partitions.
         """
         spoken = OF_MEMBERS_BY_EPOCH if sent_as.by_epoch else OF_CLASSIC_MEMBERS
         code = next((each for each in spoken if each in codes), None)

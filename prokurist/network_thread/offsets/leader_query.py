@@ -40,7 +40,7 @@ class LeaderReply(Generic[RowT]):
     Attributes:
         found: The partitions that it answered for.
         failed: The others, and why.
-        stale: Whether what we know of the cluster is to blame.
+        stale: True if the client's metadata may be stale.
     """
 
     found: Mapping[TopicPartition, RowT]
@@ -103,9 +103,9 @@ class RunningQuery(Generic[RowT]):
 
     Attributes:
         call: For whom it is asked.
-        leader_query: What.
+        leader_query: The kind of query.
         taker: Is given each leader's answer when it comes.
-        found: What was answered.
+        found: The answers so far.
         outstanding: The brokers that are yet to answer.
     """
 
@@ -145,9 +145,9 @@ def judged(
     """Judge an answer, partition by partition.
 
     Args:
-        table: What codes mean here.
-        partitions: What was asked about.
-        rows: What was answered.
+        table: Actions by error code.
+        partitions: The partitions of the request.
+        rows: The rows of the answer.
         node: By whom.
         worth: A row as it counts, by its verdict; None for one that does not.
 

@@ -83,7 +83,7 @@ class OffsetsManager:
         Args:
             call: For whom.
             questions: A time or a `Moment` for each partition.
-            read_committed: Whether logs end at their last stable offset.
+            read_committed: True if logs end at their last stable offset.
             taker: Is given each leader's answer when it comes; what it does not want
                 any more is left out.
 

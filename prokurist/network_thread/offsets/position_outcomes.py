@@ -31,16 +31,16 @@ class Outcomes:
     """Settles what searches for positions have found.
 
     Args:
-        subscription: What is assigned.
+        subscription: The consumer's subscription.
         background: Takes errors that no call waits for.
         metadata: Knows the leaders' epochs.
-        trace: Where it is told what becomes of positions.
+        trace: The client's trace.
         ended: Called with what is of a topic that is no more: its place is committed
             unasked no more.
         refused: Is told of the positions for which an error is raised.
 
     Attributes:
-        searches: Those there are, by what they look for.
+        searches: Present searches, by partition.
     """
 
     def __init__(
@@ -212,8 +212,8 @@ class Outcomes:
         """Raise an error in the calls that wait for one of these; else in the next poll.
 
         Args:
-            search: Which has met it.
-            partitions: What it is about.
+            search: The search with the error.
+            partitions: The partitions concerned.
             error: The error.
             narrow: Makes the same error about some of them.
         """

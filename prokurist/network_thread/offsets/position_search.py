@@ -30,7 +30,7 @@ class Search:
 
     Attributes:
         call: Its deadline and its ledger.
-        left: What has not been found yet.
+        left: Positions not found yet.
         pieces: The stages that are on their way.
     """
 

@@ -84,7 +84,7 @@ def negotiate(
         asked: The request itself, so that what it needs counts; or the API, for
             whether it can be asked at all.
         offered: What the broker offers.
-        cap: What we may use of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
 
     Raises:
         UnsupportedVersionException: There is none. The text names the API, who

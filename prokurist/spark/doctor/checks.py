@@ -36,7 +36,7 @@ class Finding:
 
     Attributes:
         name: At what.
-        verdict: What became of it.
+        verdict: Its result.
         text: What was seen.
         advice: What to do; None where nothing has to be done.
     """

@@ -53,7 +53,7 @@ class CommitThread:
     """Runs the commit worker on a daemon thread while queries are watched.
 
     Args:
-        rules: What the user has said.
+        rules: The user's settings.
         clock: The clock.
 
     Attributes:

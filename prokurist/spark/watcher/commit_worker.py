@@ -107,7 +107,7 @@ class CommitWorker:
 
     Args:
         queue: Where events come from, and where it is told what became of them.
-        rules: What the user has said.
+        rules: The user's settings.
         clock: The clock.
         random: Spreads the pauses.
         queries: Where readers find what is watched.

@@ -69,7 +69,7 @@ class Run:
     """The queue's state of one run.
 
     Attributes:
-        counters: What is counted of it.
+        counters: Its counters.
         settled: The number of the last batch after which nothing was left to tell the group.
         failure: Why the last attempt to tell it failed; None where it did not.
         refused_at: When the group has said no last.

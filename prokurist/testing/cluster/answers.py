@@ -36,7 +36,7 @@ class Context:
         now: When that broker took it up.
         offered: The versions that this cluster offers, of each API by key.
         refusals: What a test wants refused.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         sasl: How far its authentication has come; None where the listener has none.
     """
 

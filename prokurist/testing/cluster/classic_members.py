@@ -28,7 +28,7 @@ class Joining:
     Attributes:
         member_id: Who asks; empty for the first time.
         instance_id: The static name, if there is one.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         protocol_type: The kind of group.
         protocols: The names the member knows, the preferred one first, each with
             what it says to it.

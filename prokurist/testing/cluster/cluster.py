@@ -93,7 +93,7 @@ class Cluster:
             nodes: How many, counted from 1, or each with what it advertises.
             topics: The topics there are from the beginning, and how many
                 partitions each has.
-            auto_create: Whether asking for a topic's metadata makes it.
+            auto_create: True if Metadata requests create missing topics.
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
             groups: What their configuration says about groups.

@@ -37,13 +37,13 @@ class Beat:
     Attributes:
         member_id: Who speaks.
         instance_id: The static name.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         epoch: The epoch it believes in; 0 to join.
         rebalance_timeout: Seconds that it may take to give something up.
         names: The topics it wants.
         regex: A pattern of topics it wants; empty for none any more.
         assignor: The server's assignor that it would like.
-        owned: What it owns.
+        owned: Its partitions.
     """
 
     member_id: str
@@ -71,7 +71,7 @@ class ConsumerMember:
     Attributes:
         member_id: Its id.
         instance_id: The static name, if it has one.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         rebalance_timeout: Seconds that it may take to give something up.
         names: The topics it wants.
         regex: The pattern it wants; empty for none.

@@ -42,7 +42,7 @@ class State:
         groups: By id; one is made when it is first spoken of.
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
-        auto_create: Whether asking for a topic's metadata makes it.
+        auto_create: True if Metadata requests create missing topics.
         group_settings: What the brokers' configuration says about groups.
         followers_serve: Whether consumers may read from followers, and are told of one
             in their rack.

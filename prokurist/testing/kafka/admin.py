@@ -59,7 +59,7 @@ class Admin:
 
         Args:
             nodes: The direct addresses of the nodes that can answer now.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
         """
         self._nodes = nodes
         self._clock = clock

@@ -80,7 +80,7 @@ def class_archive(
         java: What runs it.
         jars: The folder of the jars.
         deadline: That of the start: where little time remains, nothing is made.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
 
     Returns:
         None where there is none, and none can be made.

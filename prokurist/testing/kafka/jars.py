@@ -68,7 +68,7 @@ def fetch_jars(
     Args:
         version: A version of Apache Kafka on Maven Central.
         deadline: When to give up, the wait for another process's fetch included.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
         cache: The cache folder; the user's own if None.
 
     Raises:

@@ -146,7 +146,7 @@ class LocalNodes:
             properties: The user's own broker properties.
             java: What runs them.
             jars: The folder of the jars.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
             archive: That of the brokers' classes; None for none.
             port: The direct port of the first node; a free one if None.
             java_options: The options of the virtual machine, instead of `QUICK_JAVA`.

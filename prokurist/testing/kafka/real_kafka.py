@@ -79,7 +79,7 @@ class RealKafka:
                 broker start quickly. Only where the harness starts it itself.
             security: How clients come in, at `bootstrap`; None for plain text. Only where
                 Kafka runs out of jars.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
             broker_properties: Broker properties with underscores for dots.
 
         Raises:

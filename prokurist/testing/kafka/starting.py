@@ -84,7 +84,7 @@ def wait_until_ready(
         admin: What asks them.
         which: The nodes that are waited for; the others may be down.
         deadline: When to give up.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
 
     Raises:
         BrokerDied: A node's process ended.
