@@ -152,7 +152,7 @@ _HOMES = {
     "WakeupException": "prokurist.errors",
     "WhyEmpty": "prokurist.records.why_empty",
 }
-"""Where each name lives; `test_exports` keeps it equal to what type checkers see."""
+"""Module of each name; `test_exports` keeps them equal to the names that type checkers see."""
 
 _ROOMS = frozenset({"errors", "metrics", "spark", "testing", "timeline"})
 

@@ -1,4 +1,4 @@
-"""Which of two twins runs: the native one where it was built, or the pure one.
+"""Choice between two twins: the native one if it was built, else the pure one.
 
 `PROKURIST_IMPL=native` or `python` chooses for a whole process. Every attempt that
 failed is kept, so that a wrong choice can say what went wrong.

@@ -137,7 +137,7 @@ class PartitionProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """Where a partition lives.
+    """Metadata of a partition.
 
     Attributes:
         topic: The topic.
@@ -201,7 +201,7 @@ class SubscriptionPattern:
 
 
 class TimestampType(Enum):
-    """Who stamped a record."""
+    """Sources of a record's timestamp."""
 
     NO_TIMESTAMP_TYPE = -1
     """The record has no timestamp, as in magic 0, the oldest format."""
@@ -212,7 +212,7 @@ class TimestampType(Enum):
 
 
 class GroupMembershipOperation(Enum):
-    """What `close` does with the membership (KIP-1092)."""
+    """Treatment of the membership by `close` (KIP-1092)."""
 
     DEFAULT = "default"
     """A dynamic member leaves; a static one stays until its session ends."""
@@ -223,7 +223,7 @@ class GroupMembershipOperation(Enum):
 
 
 class MembershipState(Enum):
-    """Where a member of a group stands, for either protocol; see `KafkaConsumer.health`."""
+    """States of a group's member, for either protocol; see `KafkaConsumer.health`."""
 
     OUT = "out"
     """In no group: nothing is subscribed to, or no poll has come since."""
@@ -276,7 +276,7 @@ def require_int(name: str, value: object, bits: int = 63) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """What has happened, as `on_event` is told of it; docs/logging.md lists all of them.
+    """Event for `on_event`; docs/logging.md lists all kinds.
 
     Attributes:
         name: Its name there: `broker_unreachable`, for example.

@@ -1,4 +1,4 @@
-"""Which prokurist this is.
+"""Version of prokurist.
 
 Thread: any. A module of its own: what is installed can be asked too, but that imports a
 reader of e-mail, and takes longer than to build a client.

@@ -28,7 +28,7 @@ PLAIN: Final = {
 
 Row = tuple[int, str, str, int, int, int, int]
 
-HEAD: Final = '''"""What the messages that we speak are made of: `make generated`.
+HEAD: Final = '''"""Fields of all messages that the client speaks, by `make generated`.
 
 For each API the first version that is flexible (KIP-482), the fields of its request, and
 those of its response. A field is

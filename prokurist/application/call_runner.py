@@ -27,18 +27,17 @@ from prokurist.events.waiter import Waiter
 from prokurist.types import TopicPartition
 
 TURN: Final = 0.25
-"""How long a call with timeout 0 waits for the one turn it is given, in seconds.
+"""Bound on the one turn of a call with timeout 0, in seconds.
 
-The network thread ends it after that turn, in well under a millisecond where the
-interpreter is free; this is the bound for when it is not.
+The network thread ends the call after that turn, in well under a millisecond where the
+interpreter is free; this bound is for a busy one.
 """
 
 LAST_TURN: Final = 0.02
-"""The same in a `close` with time, which is never late: for the last commit, and for the
-thread's end.
+"""The same in a `close` with time, for the last commit and for the thread's end.
 
-Where the interpreter is not free the caller leaves when this is over, and what it asked
-for happens a little later.
+`close` is never late: where the interpreter is busy, the caller leaves after this time, and its
+request is handled a little later.
 """
 
 
@@ -52,10 +51,10 @@ class CallRunner(SingleThreadGuard):
         trace: The client's, also for the parts that are given this runner.
 
     Attributes:
-        woken: Whether a wake-up waits for a wait to end.
+        woken: True if a wake-up waits for a wait to end.
         closing: Whether the client is in `close`, where wake-ups end nothing: neither what it
             waits for nor what its callbacks do.
-        counters: What is counted of its calls.
+        counters: Counters of its calls.
         wait_at: Waits on a waiter, by the same clock.
     """
 
@@ -107,7 +106,7 @@ class CallRunner(SingleThreadGuard):
 
         Raises:
             WakeupException: `wakeup` was called.
-            BaseException: What the call ended with.
+            BaseException: The error of the call.
         """
         self.raise_if_woken()
         try:
@@ -134,7 +133,7 @@ class CallRunner(SingleThreadGuard):
 
         Raises:
             WakeupException: `wakeup` was called.
-            BaseException: What the call ended with.
+            BaseException: The error of the call.
         """
         try:
             return self._awaited(call)

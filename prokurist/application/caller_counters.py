@@ -1,4 +1,4 @@
-"""What is counted of a client's calls, and what is kept of clients that were closed.
+"""Counters of a client's calls, and totals of closed clients.
 
 Thread: the application's writes, any reads; see `events.counter_types`.
 """
@@ -42,7 +42,7 @@ class Errors:
 
 
 class CallerCounters:
-    """What one client's application thread counts.
+    """Counters of one client's application thread.
 
     Attributes:
         calls: Those that asked the network thread something, by name.
@@ -51,7 +51,7 @@ class CallerCounters:
         polls: How long each poll took, iterations included.
         poll_interval: From the beginning of one poll to that of the next.
         polled_at: When the last poll ended; None before the first.
-        errors: What polls have raised, by the name of its class; `wakeup` is none.
+        errors: Errors raised by polls, by class name, but for WakeupException.
         callbacks: How long rebalance callbacks took, by name.
         closing: How long the phases of `close` took, by name.
     """
@@ -108,7 +108,7 @@ class CallerCounters:
 
 
 class ClosedClients:
-    """What is kept of clients that were closed: they come to an end in any thread.
+    """Totals of closed clients; clients are closed in any thread.
 
     Attributes:
         phases: How long the phases of `close` took, in all of them, by name.

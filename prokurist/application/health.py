@@ -1,4 +1,4 @@
-"""What a liveness probe wants to know of any client.
+"""Snapshot for liveness probes of any client.
 
 Thread: any. A client puts it together out of single readings, none of which waits: two of
 them may be of two moments.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Thread(Protocol):
-    """What is read of a network thread."""
+    """Interface of a network thread, for the snapshot."""
 
     turns: int
     works: bool
@@ -22,12 +22,12 @@ class Thread(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """True while the thread runs."""
         ...
 
 
 class Timer(Protocol):
-    """What is read of a Timer."""
+    """Interface of a Timer, for the snapshot."""
 
     now: float
 
@@ -38,13 +38,13 @@ class Timer(Protocol):
 
 
 class Client(Protocol):
-    """What is read of a network client."""
+    """Interface of a network client, for the snapshot."""
 
     reachability: "Reachability"
 
 
 class NetworkSide(Protocol):
-    """What is read of a client's network side."""
+    """Interface of a client's network side, for the snapshot."""
 
     @property
     def thread(self) -> Thread:
@@ -81,7 +81,7 @@ class ClientHealth:
         next_due: Seconds until it has something to do by itself; negative when it
             is late, None when there is nothing.
         waiting_calls: Calls that it is working on.
-        died_of: What ended it, if a bug of ours did.
+        died_of: The error that ended it, for a bug of ours.
         unreachable_for: Seconds for which no broker that was needed could be reached; None
             while there is a connection, or while none is needed. A broker that accepts
             connections and answers nothing counts when a request to it has timed out

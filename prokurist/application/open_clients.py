@@ -12,7 +12,7 @@ from weakref import ref
 
 
 class Named(Protocol):
-    """What a reader of a client's counters is given."""
+    """Interface of a client, for readers of its counters."""
 
     @property
     def client_id(self) -> str:

@@ -1,7 +1,7 @@
-"""What other clients' calls are called here.
+"""Hints for calls of other clients, by our names.
 
-A program that comes from another client and calls what it knows is told our word for it, by
-the AttributeError. docs/coming_from.md has more of them, with their arguments.
+An AttributeError for a method of another client names ours. docs/coming_from.md has more of
+them, with their arguments.
 """
 
 import re
@@ -53,12 +53,12 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def no_attribute(client: object, name: str, words: Mapping[str, str]) -> AttributeError:
-    """The error for an attribute that a client does not have.
+    """Return the error for an attribute that a client lacks.
 
     Args:
         client: The client.
-        name: What was asked of it.
-        words: What other clients' calls are called here.
+        name: The attribute's name.
+        words: Our names for other clients' calls.
     """
     kind = type(client)
     text = f"{kind.__name__!r} object has no attribute {name!r}"

@@ -36,7 +36,7 @@ from prokurist.events.hand import Steady, make_steady
 frame_of: Final = sys._getframe  # noqa: SLF001 - public but for its name
 
 Occupant = tuple[str, FrameType]
-"""Who is inside: the name of the call, and the frame that goes in and out."""
+"""The call in progress: its name, and the frame that enters and leaves."""
 
 Place = dict[str, Any]
 """The call that holds it, as `HERE`; the place to try if that was interrupted, as `NEXT`."""
@@ -69,7 +69,7 @@ class GuardScope:
     """A scope with one call at a time: the client, or user code inside a call.
 
     Args:
-        outer: The room in which the call stands that runs the user's code.
+        outer: The scope of the call that runs the user's code.
 
     Attributes:
         place: Where the next call goes in.
@@ -95,7 +95,7 @@ class GuardScope:
 
     @property
     def is_open(self) -> bool:
-        """Whether the call around it is still inside."""
+        """True while the surrounding call is in progress."""
         if self.outer is None:
             return True
         around = self._around
@@ -121,8 +121,8 @@ class GuardedCall:
     entered in the function that is the call, for as long as that runs.
 
     Args:
-        guard: What is gone into.
-        operation: Which call it is.
+        guard: The guard to enter.
+        operation: The name of the call.
 
     Raises:
         IllegalStateException: The client is closed, or the same thread is inside
@@ -166,7 +166,7 @@ class SingleThreadGuard:
     Attributes:
         room: Where calls go in at present.
         process: The process that built the client.
-        closed: Whether it is closed.
+        closed: True once it is closed.
         steady: What an iteration's step looks at instead of coming in; a call puts it off.
     """
 
@@ -241,7 +241,7 @@ class SingleThreadGuard:
 
 
 def is_over(frame: FrameType) -> bool:
-    """Whether a frame no longer runs, on any thread."""
+    """True if a frame no longer runs, on any thread."""
     try:
         frame.clear()
     except RuntimeError:
@@ -250,7 +250,7 @@ def is_over(frame: FrameType) -> bool:
 
 
 def is_below(frame: FrameType) -> bool:
-    """Whether a function runs further down this thread's stack."""
+    """True if a frame is on this thread's stack, below the caller."""
     each: FrameType | None = frame_of(1)
     while each is not None:
         if each is frame:

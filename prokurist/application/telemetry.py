@@ -1,4 +1,4 @@
-"""What the application's side of a client does about the metrics that it pushes (KIP-714).
+"""Application side of the client's metrics push (KIP-714).
 
 Thread: the application's.
 """

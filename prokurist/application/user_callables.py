@@ -1,4 +1,4 @@
-"""What the user's own callables take.
+"""Signatures of the user's callables.
 
 Thread: any; a pure function.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def needed_by(function: Callable[..., Any]) -> int:
-    """How many arguments a callable needs; 1 where that is neither two nor three."""
+    """Count the required positional arguments of a callable; 1 if neither two nor three."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

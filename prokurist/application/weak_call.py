@@ -1,4 +1,4 @@
-"""A method of a client that what the client is made of may call, without keeping the client.
+"""Weakly bound methods of a client, for parts that the network thread keeps.
 
 The network thread refers to much of what a client is made of. A bound method there would keep a
 client that its user has forgotten, and with it the thread.

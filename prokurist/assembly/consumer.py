@@ -42,8 +42,8 @@ class ConsumerSide(NetworkSide):
 
     Args:
         config: The configuration.
-        trace: Where both threads tell what happens.
-        system: What the client runs on.
+        trace: The client's trace.
+        system: Sockets, clock and chance of the client.
 
     Attributes:
         subscription: What is read; both threads use it.

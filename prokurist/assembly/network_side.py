@@ -60,7 +60,7 @@ class System:
         resolver: Looks hosts up, and wakes the network when it has found one.
         random: For the jitter of pauses and the choice of partitions.
         software: The name and version that brokers are told.
-        cap: What may be used of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
         time_of_day: Milliseconds since the epoch.
         authenticator: Authenticates connections; None where SASL is not wanted.
     """
@@ -87,7 +87,7 @@ class NetworkSide:
 
     Attributes:
         client_id: The `client.id`.
-        trace: Where both threads tell what happens.
+        trace: The client's trace.
         time_of_day: Milliseconds since the epoch.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.

@@ -40,8 +40,8 @@ class ProducerSide(NetworkSide):
 
     Args:
         config: The configuration.
-        trace: Where both threads tell what happens.
-        system: What the client runs on.
+        trace: The client's trace.
+        system: Sockets, clock and chance of the client.
 
     Attributes:
         partitioner: Chooses partitions for records without a key; for both threads.

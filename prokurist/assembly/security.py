@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def credentials_of(config: ConnectionKeys) -> str | None:
-    """What brokers know a client by, for an error of authorization: names, and no secrets.
+    """Return the identity that a client presents to brokers, for errors of authorization.
 
-    Which principal they make of that is theirs to say. None where only a token or a ticket
-    tells it, which only brokers read.
+    It names settings and users, and holds no secrets. Brokers decide which principal they make
+    of it. None where only a token or a ticket names the user, which only brokers read.
     """
     protocol, mechanism = config.security_protocol, config.sasl_mechanism
     if protocol.startswith("SASL"):
@@ -74,7 +74,7 @@ def tls_of(contexts: "TlsContexts | None") -> "Tls | None":
 def authenticator_of(
     config: ConnectionKeys, wake: Callable[[], None]
 ) -> "Authenticator | None":
-    """What authenticates connections; None where SASL is not wanted."""
+    """Return the authenticator of connections; None without SASL."""
     if not config.security_protocol.startswith("SASL"):
         return None
     from prokurist.network_thread.connections.authentication import (  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What an assignor is given, and what it answers.
+"""Interface of assignors: a group's members in, an assignment out.
 
 Thread: either. A user's own assignor is any object of this shape, and runs on the
 application thread; those of this room run wherever it suits.
@@ -24,12 +24,12 @@ class Member:
 
     Attributes:
         member_id: Its id.
-        topics: What it has subscribed to.
+        topics: Its subscription.
         instance_id: The static member's name, where there is one.
         rack: Its `client.rack`, where it has one.
-        owned: What it says that it reads at present.
-        generation: The generation in which it was given that; −1 where it does not say.
-        user_data: What its assignor put in, to be read by the leader's.
+        owned: Its present partitions, by its own account.
+        generation: The generation of that assignment; −1 if unknown.
+        user_data: Data of its assignor for the leader's.
     """
 
     member_id: str
@@ -42,7 +42,7 @@ class Member:
 
 
 class Assignor(Protocol):
-    """Decides who reads what.
+    """Assigns a group's partitions to its members.
 
     Attributes:
         name: Its name in the protocol. The group uses one that all its members know.
@@ -55,10 +55,10 @@ class Assignor(Protocol):
     cooperative: bool
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
-        """What to tell the leader's assignor, beside what a `Member` holds.
+        """Encode further data of this member for the leader's assignor (`Member.user_data`).
 
         Args:
-            topics: What this member subscribes to.
+            topics: The subscription of this member.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What the members of a classic group tell each other, as all Kafka clients write it.
+"""Encoding of subscriptions and assignments in a classic group, as in all Kafka clients.
 
 The broker passes these bytes on and looks at none of them; so they come from other
 clients of any age, and may be wrong. Each message begins with its version: what is new
@@ -30,7 +30,7 @@ class MalformedMessage(ValueError):
 
 
 class Elements:
-    """How many topics and partitions some messages may yet name.
+    """Budget of topics and partitions in some messages.
 
     The broker's limits count a message as one run of bytes. This one is what bounds the
     objects made of them.
@@ -56,7 +56,7 @@ class Elements:
 
 
 def subscription(member: Member) -> bytes:
-    """What a member tells the leader of itself. Its ids travel elsewhere."""
+    """Encode a member's subscription; its ids travel elsewhere."""
     return (
         Writer()
         .int16(VERSION)
@@ -75,13 +75,13 @@ def subscriber(
     instance_id: str | None = None,
     elements: Elements | None = None,
 ) -> Member:
-    """The member that told it.
+    """Decode a member's subscription.
 
     Args:
         data: Its message.
         member_id: Its id.
         instance_id: Its static name.
-        elements: What the messages of its group may yet name; None for this one alone.
+        elements: The budget of its group's messages; None for this one alone.
 
     Raises:
         MalformedMessage: It cannot be read.
@@ -104,12 +104,12 @@ def subscriber(
 
 
 def assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """What the leader tells a member."""
+    """Encode a member's assignment."""
     return Writer().int16(VERSION).partitions(partitions).data(None).bytes()
 
 
 def assigned(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a member was told; nothing at all is nothing to read.
+    """Decode an assignment; empty bytes are an empty one.
 
     Raises:
         MalformedMessage: It cannot be read.

@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 Place: TypeAlias = int
-"""What ways lead through: members, which are counted from 0 up, and kinds, from -1 down."""
+"""A node of the flow: a member, counted from 0 up, or a kind of partitions, from -1 down."""
 
 Numbers: TypeAlias = Mapping[Place, int]
 """Of each kind, how many partitions; a kind that is left out has none."""
@@ -56,8 +56,8 @@ def levelled(
     """Return how many partitions of each kind each member gets.
 
     Args:
-        kinds: What there is.
-        had: Each member, in order, with what it had of that and still may read.
+        kinds: All kinds of partitions.
+        had: Each member, in order, with its former numbers that it may keep.
     """
     result: dict[Place, dict[Place, int]] = {}
     parts = [(kinds, had)] if had else []
@@ -163,7 +163,7 @@ class Flow:
     # --- ways ------------------------------------------------------------------------
 
     def _arcs(self, place: Place) -> Iterator[tuple[Place, int]]:
-        """Where a partition can go from here, and at what price."""
+        """Yield the next places of a partition, each with its cost."""
         if place >= 0:
             for kind, number in self.has[place].items():
                 yield kind, int(number <= self._had[place].get(kind, 0))
@@ -215,7 +215,7 @@ class Flow:
         return way
 
     def _steps_from(self, place: Place) -> list[Place]:
-        """Where the cheapest ways go on from here, that have not been found to be closed."""
+        """Return the next places on the cheapest ways from here, dead ends excluded."""
         if place not in self._onward:
             price, steps = self._price[place], self._steps[place] + 1
             self._onward[place] = [
@@ -226,7 +226,7 @@ class Flow:
         return self._onward[place]
 
     def _room(self, place: Place, other: Place) -> int:
-        """How many may go from here to there at the price of the survey."""
+        """Return the capacity from one place to the next at the surveyed cost."""
         member, kind = max(place, other), min(place, other)
         number = self.has[member].get(kind, 0)
         foreign = number - self._had[member].get(kind, 0)

@@ -47,14 +47,14 @@ class RangeAssignor:
 
 
 class Share:
-    """One topic on its way to be given out.
+    """Distribution of one topic.
 
     Attributes:
-        topic: Which.
+        topic: The topic.
         readers: Its subscribers, in order.
         count: How many partitions it has.
         left: Those not given out yet, in order.
-        given: To whom which were given.
+        given: Its members, with their partitions.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Share:
         self._least, self._extra = divmod(self.count, len(readers))
 
     def racks_matter(self) -> bool:
-        """Whether it makes a difference who in which rack gets what."""
+        """True if racks can change the result."""
         everywhere = frozenset[str]().union(*self._racks.values())
         readers = {each.rack for each in self.readers if each.rack}
         return not readers.isdisjoint(everywhere) and any(
@@ -80,11 +80,11 @@ class Share:
         )
 
     def near(self, reader: Member, number: int) -> bool:
-        """Whether a replica is in the reader's rack; one without a rack is near to all."""
+        """True if a replica is in the reader's rack; a reader without a rack is near to all."""
         return reader.rack is None or reader.rack in self._racks[number]
 
     def room(self, reader: Member) -> int:
-        """How many more a reader may get."""
+        """Return the number of partitions that a reader may still get."""
         most = self._least + (self._extra > 0)
         return max(0, most - len(self.given[reader.member_id]))
 

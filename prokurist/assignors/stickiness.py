@@ -21,11 +21,11 @@ from prokurist.types import TopicPartition
 
 
 def balanced(topics: Topics, members: Sequence[Member]) -> Parts:
-    """Who is to read what.
+    """Return a balanced assignment with the fewest moves.
 
     Args:
-        topics: What there is.
-        members: With what each had, and in which generation.
+        topics: All topics, with their partitions.
+        members: The members, with their former partitions and generations.
     """
     places = {each.member_id: place for place, each in enumerate(in_order(members))}
     readers, kind_of = kinds_of(topics, members, places)
@@ -82,7 +82,7 @@ def kinds_of(
 def parted(
     mine: Sequence[TopicPartition], number: int
 ) -> tuple[list[TopicPartition], list[TopicPartition]]:
-    """What a member keeps, at most so many, and what it gives up: the last of each topic."""
+    """Split a member's partitions: keep a number of them, give up the last of each topic."""
     if len(mine) <= number:
         return list(mine), []
     before = Counter[str]()
@@ -107,7 +107,7 @@ def dealt(
 
 
 def owners(members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Who had what. Of several that say so, the one of the latest generation had it last."""
+    """Return the owner of each partition; of several claims that of the latest generation."""
     by_name = sorted(members, key=lambda each: each.member_id, reverse=True)
     return {
         tp: each.member_id

@@ -32,7 +32,7 @@ class StickyAssignor:
         self._generation = -1
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:  # noqa: ARG002
-        """What this member had, and in which generation; see `Assignor.user_data`."""
+        """Encode this member's last assignment and its generation; see `Assignor.user_data`."""
         return memory(self._mine, self._generation) if self._mine else None
 
     def assign(self, topics: Topics, members: Sequence[Member]) -> Parts:
@@ -76,12 +76,12 @@ class CooperativeStickyAssignor:
 
 
 def memory(partitions: Sequence[TopicPartition], generation: int) -> bytes:
-    """What a member had, as Java's clients write it."""
+    """Encode a member's last assignment as Java's clients do."""
     return Writer().partitions(partitions).int32(generation).bytes()
 
 
 def remembering(member: Member, elements: Elements | None = None) -> Member:
-    """A member with what it had; one whose memory cannot be read had nothing."""
+    """Add a member's remembered assignment; an unreadable one counts as empty."""
     owned: tuple[TopicPartition, ...] = ()
     generation = -1
     with suppress(MalformedMessage):

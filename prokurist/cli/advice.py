@@ -1,4 +1,4 @@
-"""What is wrong, in words, and what to do about it: for `prokurist doctor`.
+"""Advice on failed steps of `prokurist doctor`.
 
 Thread: any; pure functions.
 """
@@ -157,7 +157,7 @@ def on_committed(error: Exception) -> str:
 
 
 def on_records(error: Exception) -> str:
-    """Offsets are told, and no record comes."""
+    """Advice on partitions whose offsets are listed but whose records do not come."""
     if isinstance(error, AuthorizationException):
         return "The user may see the topic and not read it: grant READ on it."
     return "Leaders tell offsets and send no records: the brokers' logs say more."

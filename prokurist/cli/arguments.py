@@ -12,7 +12,7 @@ import typer
 from prokurist.cli.errors import Misused
 
 Work: TypeAlias = Callable[[], int | None]
-"""What a command line asks for; it returns the exit code, if that is not 0."""
+"""A command's work; it returns the exit code, if not 0."""
 
 ENDLESS: Final = float("inf")
 

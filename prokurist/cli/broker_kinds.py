@@ -1,4 +1,4 @@
-"""Which kind of broker answers: Apache Kafka of which release, or what speaks its protocol.
+"""Kinds of brokers: releases of Apache Kafka, and services that speak its protocol.
 
 A service is told by the names of its hosts, Redpanda by its cluster's id, which begins so for
 this purpose. Anything else is compared with the releases of Apache Kafka by the versions of
@@ -26,7 +26,7 @@ SERVICES: Final = (
     (".servicebus.windows.net", "", EVENT_HUBS),
     (".warpstream.com", "", "WarpStream"),
 )
-"""How a host's name ends, what stands in it, and whose it is."""
+"""End of a host's name, a part of it, and the service's name."""
 
 REDPANDA: Final = "redpanda."
 
@@ -87,7 +87,7 @@ def spoken(answer: ApiVersionsAnswer) -> str:
 
 
 def has_consumer_protocol(answer: ApiVersionsAnswer) -> bool:
-    """Whether members with `group.protocol=consumer` may join groups here."""
+    """True if members with `group.protocol=consumer` may join groups here."""
     features = Features()
     features.told(answer)
     return bool(features.consumer_protocol)

@@ -91,7 +91,7 @@ class BrokerQueries:
         raise error or NetworkException(f"{host} has no address")
 
     def _greeted(self, number: int, host: str, broker: str, until: Deadline) -> Versions:
-        """What a broker offers, once it has let this user in."""
+        """Secure, greet and authenticate a connection; return the broker's API versions."""
         if self._config.security_protocol.endswith("SSL"):
             self._probe.secure(number, until)
         offered = self._probe.greet(number, until).offered

@@ -41,7 +41,7 @@ def run(
     """Serve until the time is over, or until Ctrl-C or SIGTERM, which are a good end here.
 
     Args:
-        asked: What every command is told.
+        asked: Options of every command.
         nodes: How many brokers.
         port: Of the first; 0 for free ones.
         topics: Topics, and how many partitions each has.

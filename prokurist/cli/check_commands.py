@@ -1,4 +1,4 @@
-"""`doctor`, `spark doctor`, `config check`, `completion`: what is wrong, and what to write.
+"""`doctor`, `spark doctor`, `config check`, `completion`: checks of setups and configurations.
 
 Thread: the main one.
 Invariants: see `app.py`.
@@ -70,7 +70,7 @@ def spark_doctor(
 def examining(
     asked: CommandOptions, steps: Callable[[], Iterator[Any]], *, as_json: bool
 ) -> Work:
-    """The work of a doctor: his steps, told as they are taken; 1 where something is wrong."""
+    """Return the work of a doctor: report each step as it ends; exit with 1 if any fails."""
     from prokurist.cli.reports import reporter
     from prokurist.cli.steps import StepResult
 

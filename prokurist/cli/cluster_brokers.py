@@ -1,4 +1,4 @@
-"""`prokurist brokers`: which brokers there are, and what each holds.
+"""`prokurist brokers`: the brokers of the cluster, and each one's partitions.
 
 Thread: the main one.
 """

@@ -1,4 +1,4 @@
-"""What the doctor has found of a cluster, in words.
+"""Findings of `prokurist doctor` about a cluster, in words.
 
 Thread: any; pure functions.
 """

@@ -1,4 +1,4 @@
-"""What every command is told: which brokers, which keys, how long.
+"""Options of every command: brokers, configuration keys, time limit.
 
 Thread: the main one.
 Invariants: the deadline is made when the command begins, and bounds everything in it, the
@@ -71,7 +71,7 @@ class CommandOptions:
             sys.stderr.flush()
 
     def keys(self, **own: object) -> dict[str, object]:
-        """The configuration of a consumer, checked; what is without effect is said.
+        """Return the checked configuration of a consumer; warn of keys without effect.
 
         Args:
             own: What the command itself sets, with underscores; None leaves a key out.
@@ -142,7 +142,7 @@ class CommandOptions:
 
     @contextmanager
     def closing(self, consumer: KafkaConsumer) -> Iterator[None]:
-        """Close a client by the deadline; what went wrong before is what is told."""
+        """Close a client by the deadline; an error in the block takes precedence."""
         try:
             yield
         except BaseException:

@@ -1,4 +1,4 @@
-"""How a shell asks for completions.
+"""Environment variable of shell completion.
 
 Thread: the main one; a constant.
 """

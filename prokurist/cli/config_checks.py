@@ -1,4 +1,4 @@
-"""`prokurist config check`: what the keys of a client's configuration mean here.
+"""`prokurist config check`: the meaning of a client's configuration keys here.
 
 Thread: the main one.
 Invariants: no broker is asked, and the value of a secret is not written, no matter what is

@@ -25,22 +25,22 @@ from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import TopicPartition, counted, named
 
 LOOKING: Final = 0.2
-"""How often it is looked whether the end is reached where no record comes any more."""
+"""Seconds between two checks for the end, while no records come."""
 TELLING: Final = 5.0
-"""How long nothing may come until it is said why."""
+"""Seconds without a record after which the reason is reported."""
 UNREMARKABLE: Final = {EmptyCause.NOTHING_NEW, EmptyCause.FETCHING, EmptyCause.SKIPPED}
-"""What is no reason for a line while the command goes on."""
+"""Causes of empty polls that are not reported while the command goes on."""
 LOOKUPS: Final = 10.0
 """Seconds for topics and offsets, where reading itself has no end."""
 PATIENCE: Final = 30.0
-"""How long the way to the end may bring nothing, where no `--timeout` bounds it."""
+"""Seconds without progress towards the end before giving up, without `--timeout`."""
 LEAVING: Final = 1.0
 """Seconds that are kept for the last commit and for leaving the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What is to be read, and how it is written.
+    """Records to read, and their format.
 
     Attributes:
         topics: The topics.
@@ -218,7 +218,7 @@ class Reading:
             self._moved_at = self._asked.clock.now()
 
     def why_none(self) -> str:
-        """Why no record was written, behind their number; empty where some were."""
+        """Return the reason for an output without records; empty if any was written."""
         if self.count:
             return ""
         if self._looked_at:

@@ -54,7 +54,7 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
     """Take the steps; each is yielded when it is over.
 
     Args:
-        asked: What every command is told.
+        asked: Options of every command.
         group: Whose coordinator and offsets are looked at; None for no group's.
         topics: Which topics have to be there; none for those that exist.
 
@@ -395,7 +395,7 @@ class Doctor:
             ).step
 
     def _rights(self) -> Step:
-        """What the user may do with the topics and the group that were named."""
+        """Report the user's rights on the named topics and the group."""
         if self._asked.left() <= 0:
             return Step("Rights", StepResult.SKIPPED, "no time is left")
         ask = BrokerQueries(self._asked, self._config, self._walk)

@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well: both are told in one line.
+"""Failures of a command: one line, and an exit code for each kind.
 
 Thread: the main one.
 """

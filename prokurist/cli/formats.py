@@ -16,7 +16,7 @@ from prokurist.types import TimestampType
 Format: TypeAlias = Callable[[ConsumerRecord], bytes]
 
 NULL: Final = b"NULL"
-"""What `-Z` writes for a key or a value that is not there."""
+"""Text of `-Z` for a missing key or value."""
 
 ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\"}
 ESCAPE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|.|$)", re.DOTALL)
@@ -82,7 +82,7 @@ def compiled(text: str, null: bytes = b"") -> Format:
 
 
 def always(data: bytes) -> Format:
-    """What is the same for every record."""
+    """Return a format with the same bytes for every record."""
     return lambda _: data
 
 
@@ -96,7 +96,7 @@ def delimited(key: str | None, end: str, null: bytes = b"") -> Format:
 
 
 def unescaped(text: str) -> bytes:
-    r"""What `\n`, `\t`, `\x1f` and their like stand for.
+    r"""Replace the escapes `\n`, `\t`, `\x1f` and their like.
 
     Raises:
         Misused: An escape stands for nothing.

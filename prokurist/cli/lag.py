@@ -32,7 +32,7 @@ def run(
     """Show the lag of groups.
 
     Args:
-        asked: What every command is told.
+        asked: Options of every command.
         groups: The groups; none for all that have committed something.
         topics: Which topics; none for all.
         fail_above: The exit code is 1 if a group lags by more records in one topic.
@@ -73,7 +73,7 @@ def run(
 
 
 def is_behind(row: Row, fail_above: int | None) -> bool:
-    """Whether a group lags by more than it may."""
+    """True if a group lags by more records than allowed."""
     lag = row["lag"]
     return fail_above is not None and isinstance(lag, int) and lag > fail_above
 

@@ -92,7 +92,7 @@ def plain(columns: Sequence[Column], rows: Sequence[Row]) -> Iterable[str]:
 
 
 def is_numeric(column: Column, rows: Sequence[Row]) -> bool:
-    """Whether a column holds numbers, perhaps with gaps between them."""
+    """True if a column holds numbers, perhaps with gaps."""
     cells = [row[column.key] for row in rows if row[column.key] is not None]
     return bool(cells) and all(isinstance(cell, int) for cell in cells)
 

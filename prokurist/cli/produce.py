@@ -30,9 +30,9 @@ INTERRUPTED: Final = 1.0
 """Seconds for what was sent before Ctrl-C."""
 CHUNK: Final = 1 << 16
 MOST_CHUNKS: Final = 16
-"""What is read ahead at most, in chunks."""
+"""Most chunks to read ahead."""
 LONGEST_BLOCK: Final = 60.0
-"""What `max.block.ms` is at most where a time bounds the command, in seconds."""
+"""Upper limit of `max.block.ms`, in seconds, where the command has a time limit."""
 SHARE_KEPT: Final = 0.25
 """The share of `--timeout` that is kept for the deliveries of what was read, of ..."""
 MOST_KEPT: Final = 5.0
@@ -41,7 +41,7 @@ MOST_KEPT: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SendRequest:
-    """What is to be sent.
+    """Input of records, and their topic.
 
     Attributes:
         topic: The topic.

@@ -1,4 +1,4 @@
-"""Which records are written: `--grep` and `--key`.
+"""Filters of records: `--grep` and `--key`.
 
 Thread: any; pure functions.
 """
@@ -14,7 +14,7 @@ Accepts: TypeAlias = Callable[[ConsumerRecord], bool]
 
 
 def filter_of(value: str | None, key: str | None) -> Accepts | None:
-    """What a record must match to be written; None where all are.
+    """Return the filter of records to write; None without patterns.
 
     Args:
         value: A regular expression that the value must contain a match of.
@@ -46,5 +46,5 @@ def compiled(option: str, text: str | None) -> re.Pattern[bytes] | None:
 
 
 def matches(pattern: re.Pattern[bytes] | None, data: bytes | None) -> bool:
-    """Whether bytes contain a match; what is not there contains none."""
+    """True if bytes contain a match of the pattern; missing bytes contain none."""
     return pattern is None or (data is not None and pattern.search(data) is not None)

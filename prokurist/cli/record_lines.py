@@ -16,7 +16,7 @@ Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True, slots=True)
 class InputRecord:
-    """What is sent.
+    """A record to send.
 
     Attributes:
         value: The value; None for a tombstone.

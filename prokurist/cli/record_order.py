@@ -1,4 +1,4 @@
-"""In which order the records of several partitions are written.
+"""Output order of records from several partitions.
 
 `AsTheyCome` writes each batch as it was read; `Merge` (`--merge`) writes by timestamp, and
 `Newest` (`-n`) keeps the newest of all partitions.
@@ -127,5 +127,5 @@ class Newest:
 
 
 def partition_of(record: ConsumerRecord) -> TopicPartition:
-    """Where a record lies."""
+    """Return a record's partition."""
     return TopicPartition(record.topic, record.partition)

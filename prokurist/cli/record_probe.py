@@ -1,4 +1,4 @@
-"""Reads one record, for `prokurist doctor`: whether a user may, and whether it comes.
+"""Read of one record, for `prokurist doctor`: tests the right to read, and the data path.
 
 Thread: the main one.
 """

@@ -1,4 +1,4 @@
-"""What the doctor found, line by line as it is found.
+"""The doctor's report, line by line as steps end.
 
 On a terminal with colours, folded to its width; in a pipe one line for a step and one for
 its advice; with `--json` an object in each line.
@@ -82,7 +82,7 @@ def row(step: Step) -> "Table":
 
 
 def lasted(step: Step) -> str:
-    """How long a step took, rounded for a reader."""
+    """Format a step's duration, rounded for a reader."""
     if step.seconds is None:
         return ""
     if step.seconds < 1:

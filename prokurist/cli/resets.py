@@ -31,7 +31,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to; of the two fields one is set.
+    """Target of a reset; one of the two fields is set.
 
     Attributes:
         beginning: An offset that is looked up or named.

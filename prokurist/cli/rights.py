@@ -1,4 +1,4 @@
-"""What the user may do with topics and a group, in words: for `prokurist doctor`.
+"""The user's rights on topics and a group, in words: for `prokurist doctor`.
 
 Brokers tell what is allowed, and not by which rules; no request of the protocol tells a user's
 name, so that it is taken from the configuration.
@@ -29,7 +29,7 @@ NO_PASSWORD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What brokers have told.
+    """Authorized operations, as brokers report them.
 
     Attributes:
         topics: What is allowed of each topic that was asked for and exists.
@@ -41,12 +41,12 @@ class Rights:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is anything to tell."""
+        """True if brokers have reported any rights."""
         return bool(self.topics or self.groups)
 
 
 def rights_of(ask: BrokerQueries, topics: Sequence[str], group: str | None) -> Rights:
-    """Ask what is allowed.
+    """Ask brokers for the authorized operations.
 
     Args:
         ask: How brokers are asked.
@@ -90,7 +90,7 @@ def _asked(ask: BrokerQueries, topics: Sequence[str], group: str | None) -> Righ
 
 
 def principal(config: ConsumerConfig) -> str:
-    """Who the brokers take this user for, as far as a client can know."""
+    """Return the principal that brokers see, as far as a client can know."""
     if config.security_protocol.startswith("SASL"):
         if config.sasl_delegation_token:
             return "the owner of its delegation token"
@@ -106,7 +106,7 @@ def principal(config: ConsumerConfig) -> str:
 
 
 def told(rights: Rights, user: str) -> str:
-    """What is allowed, in words; things of which the same is allowed together."""
+    """Describe the rights; things with the same rights are listed together."""
     may: dict[str, list[str]] = {}
     for topic, allowed in rights.topics.items():
         may.setdefault(of_topic(allowed), []).append(topic)
@@ -116,7 +116,7 @@ def told(rights: Rights, user: str) -> str:
 
 
 def of_topic(allowed: Operations) -> str:
-    """What may be done with a topic."""
+    """Describe the rights on a topic."""
     match Operation.READ in allowed, Operation.WRITE in allowed, Operation.DESCRIBE in allowed:
         case True, True, _:
             return "read and write"
@@ -130,14 +130,14 @@ def of_topic(allowed: Operations) -> str:
 
 
 def of_group(allowed: Operations) -> str:
-    """What may be done with a group."""
+    """Describe the rights on a group."""
     if Operation.READ in allowed:
         return "join and commit in"
     return "see and not use" if Operation.DESCRIBE in allowed else "not see"
 
 
 def missing(rights: Rights, user: str) -> str | None:
-    """What is lacking and how it is granted; None where there is enough.
+    """Return the missing rights and a command that grants them; None if there are enough.
 
     A group is there to read with; without one, a topic that may be written to is well, too.
     """

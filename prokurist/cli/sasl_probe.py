@@ -32,7 +32,7 @@ def authenticate(
 
     Args:
         probe: Whose connection it is.
-        number: Which.
+        number: The number of the socket.
         authenticator: Makes the mechanism, and does its work.
         where: The broker's host, and what it is called in errors.
         offered: What the broker speaks.

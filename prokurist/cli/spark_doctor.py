@@ -49,7 +49,7 @@ def run(asked: CommandOptions, master: str, topics: list[str]) -> Iterator[Step]
 
 
 def spark_steps(asked: CommandOptions, master: str, bootstrap: str | None) -> Iterator[Step]:
-    """What the other process finds, until it ends or the time is over."""
+    """Yield the steps of the other process, until it ends or the time is over."""
     command = [sys.executable, "-m", "prokurist.spark.doctor", master]
     with subprocess.Popen(
         [*command, *([bootstrap] if bootstrap else [])],

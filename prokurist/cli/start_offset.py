@@ -1,4 +1,4 @@
-"""Where reading begins and ends: the values of `-o`, as kcat has them and a few more.
+"""Start and end offsets of reading: the values of `-o`, kcat's and a few more.
 
 Thread: the main one.
 """

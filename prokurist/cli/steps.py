@@ -26,7 +26,7 @@ class Step:
 
     Attributes:
         name: Which.
-        verdict: What became of it.
+        verdict: Its result.
         finding: What was seen.
         seconds: How long it took.
         advice: What to do, where something is wrong.

@@ -1,4 +1,4 @@
-"""What `prokurist doctor` says of a broker's TLS.
+"""Findings of `prokurist doctor` about a broker's TLS.
 
 Thread: the main one; no state.
 """
@@ -15,7 +15,7 @@ RENEWED_BEFORE: Final = 14
 
 
 def tls_finding(agreed: str, certificate: "Certificate") -> str:
-    """What was agreed on, and what the certificate says."""
+    """Describe the negotiated TLS and the broker's certificate."""
     from prokurist.security.tls_errors import described  # noqa: PLC0415 - imports ssl
 
     left = lasts(certificate)

@@ -133,7 +133,7 @@ def shown_without_credentials(text: str) -> str:
     """Mask the part of an address that may hold a user's name and password.
 
     Args:
-        text: What the user wrote.
+        text: The user's text.
 
     Returns:
         The text, with what stands before an "@" masked.

@@ -149,7 +149,7 @@ CONSUMER_CHECKS: Final[tuple[Check, ...]] = (
     _check_auto_commit,
     _check_fetch_wait,
 )
-"""What must hold between a consumer's keys."""
+"""Checks across a consumer's keys."""
 
 PRODUCER_CHECKS: Final[tuple[Check, ...]] = (
     *_CLIENT,
@@ -157,4 +157,4 @@ PRODUCER_CHECKS: Final[tuple[Check, ...]] = (
     _check_idempotence,
     _check_transactions,
 )
-"""What must hold between a producer's keys."""
+"""Checks across a producer's keys."""

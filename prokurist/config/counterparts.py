@@ -14,13 +14,13 @@ from prokurist.config.kinds import LONG_MAX, Boolean, Integer, ValueKind, millis
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counterpart:
-    """How another client's key becomes one of ours.
+    """Translation of another client's key into one of ours.
 
     Attributes:
         name: Our key, by its dotted name.
         kind: How the other client's value is read.
         convert: Makes our value of theirs.
-        difference: What differs between the two; a clause without a full stop.
+        difference: The difference between the two; a clause without a full stop.
     """
 
     name: str

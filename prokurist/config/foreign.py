@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreign:
-    """How another client's key is handled.
+    """Treatment of another client's key.
 
     Attributes:
-        reason: Why it has no effect or is refused, and what to do instead.
+        reason: The reason for its treatment, and the alternative.
         harmless: The values that are accepted, in lower case; None for all of them.
     """
 
@@ -23,10 +23,10 @@ class Foreign:
     harmless: tuple[str, ...] | None = None
 
     def accepts(self, value: object) -> bool:
-        """Whether this value can be passed over.
+        """Return True if this value of the key can be ignored.
 
         Args:
-            value: What the user gave.
+            value: The user's value.
 
         Returns:
             Whether ignoring it changes nothing that matters.

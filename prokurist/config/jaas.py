@@ -26,7 +26,7 @@ class Rest(str):
 
 
 END, EQUALS = Mark(";"), Mark("=")
-"""The one of each, by which a mark is told from a quoted text that is the same."""
+"""Both marks; compared by identity, so a quoted text of the same characters differs."""
 
 _ESCAPE: Final = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _ESCAPED: Final = {
@@ -41,7 +41,7 @@ _ESCAPED: Final = {
 """Of Java's `StreamTokenizer`, which reads the quoted texts there."""
 
 _GAP: Final = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-"""What stands between words: space, and comments of Java."""
+"""Space and Java comments between words."""
 
 _TOKEN: Final = re.compile(
     r"""(?:(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*)(?P=quote)"""
@@ -202,7 +202,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _past_gap(text: str, at: int) -> int:
-    """Where the next word begins, or the text ends."""
+    """Return the start of the next word, or the end of the text."""
     gap = _GAP.match(text, at)
     return at if gap is None else gap.end()
 

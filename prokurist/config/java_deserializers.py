@@ -47,4 +47,4 @@ JAVA_DESERIALIZERS: Mapping[str, Callable[[bytes], Any] | None] = MappingProxyTy
         "UUIDDeserializer": _uuid,
     }
 )
-"""What stands for each class; None leaves bytes as they are."""
+"""Deserializers in place of Java's classes; None leaves bytes as they are."""

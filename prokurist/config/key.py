@@ -22,7 +22,7 @@ HIGH, MEDIUM, LOW = Importance
 
 
 class Effect(Enum):
-    """What giving a key does."""
+    """Effects of setting a key."""
 
     SUPPORTED = "supported"
     NONE = "accepted without effect"
@@ -34,8 +34,8 @@ class Status:
     """An effect and, unless it is the ordinary one, its reason.
 
     Attributes:
-        effect: What giving the key does.
-        reason: Why, and what to do instead; a clause without a full stop.
+        effect: The effect of setting the key.
+        reason: The reason, and the alternative; a clause without a full stop.
     """
 
     effect: Effect
@@ -77,9 +77,9 @@ class Key:
         kind: How a value is read and checked.
         doc: One line for the reader of the documentation.
         importance: Kafka's grading.
-        status: What giving the key does.
+        status: The effect of setting the key.
         aliases: Other clients' spellings with exactly the same meaning.
-        ours: Whether the key is this client's own, unknown to Java.
+        ours: True for a key of this client's own, unknown to Java.
     """
 
     kind: ValueKind

@@ -24,7 +24,7 @@ class Rejected(ValueError):
 
 
 class ValueKind(Protocol):
-    """What the table needs to know of a kind of value."""
+    """Interface of a kind of value, for the table."""
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class ValueKind(Protocol):
 
     @property
     def unit(self) -> str:
-        """What a number counts; empty where it counts nothing."""
+        """Unit of a number; empty without one."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class ValueKind(Protocol):
         """Convert and check a value.
 
         Args:
-            value: What the user gave; never None.
+            value: The user's value; never None.
 
         Returns:
             The canonical value.
@@ -222,7 +222,7 @@ class JavaClass:
 
     Attributes:
         names: The classes.
-        instead: What to do where it is another one.
+        instead: The alternative to any other class.
     """
 
     names: tuple[str, ...]
@@ -271,7 +271,7 @@ class Choice:
 
 
 class Acknowledgements:
-    """How many replicas answer for a record: a word or a number, kept as Kafka's word."""
+    """Acknowledgements by replicas: a word or a number, kept as Kafka's word."""
 
     name: str = "string"
     unit: str = ""
@@ -314,7 +314,7 @@ def split(value: object) -> tuple[object, ...]:
     """Take a list, a tuple or a string with commas apart.
 
     Args:
-        value: What the user gave; a blank string is an empty list.
+        value: The user's value; a blank string is an empty list.
 
     Returns:
         The items, strings not yet stripped.

@@ -31,7 +31,7 @@ REPLACEMENTS: Mapping[str, str] = MappingProxyType(
         "other keys; false: nothing",
     }
 )
-"""What each of them does, for the documentation."""
+"""Effect of each key, for the documentation."""
 
 
 def migrate(old: Mapping[str, object]) -> tuple[dict[str, object], str]:

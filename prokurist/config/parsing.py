@@ -43,7 +43,7 @@ def read(
     """Read a configuration.
 
     Args:
-        client: Whose configuration it is.
+        client: The client of the configuration.
         other: The other client, to recognise its keys.
         config: Keys in any spelling.
         keywords: More keys, with underscores.
@@ -68,7 +68,7 @@ def check(
     """Report what every key of a configuration means, without raising or warning.
 
     Args:
-        client: Whose configuration it is.
+        client: The client of the configuration.
         other: The other client, to recognise its keys.
         config: Keys in any spelling.
         keywords: More keys, with underscores.
@@ -106,7 +106,7 @@ class _Reading:
     """One configuration being read: what has been taken so far.
 
     Attributes:
-        findings: What each key means.
+        findings: One finding for each key.
         translated: The keys that have an effect, by our names, as they were given.
     """
 

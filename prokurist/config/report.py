@@ -1,4 +1,4 @@
-"""What a configuration's keys mean here: the result of checking one without using it.
+"""Report on a configuration, checked without using it: the meaning of each key here.
 
 Invariants: no text and no repr holds the value of a secret, nor that of a key that is not
 known. The values in `translated` are as they were given, secrets as `Secret`.
@@ -13,7 +13,7 @@ from prokurist.config.secret import MASK, Secret
 
 
 class Verdict(Enum):
-    """What becomes of a key."""
+    """Outcomes for a key."""
 
     SUPPORTED = "supported"
     TRANSLATED = "translated"
@@ -23,12 +23,12 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class KeyFinding:
-    """What one key means here.
+    """Finding about one key.
 
     Attributes:
         key: The key as it was written; empty for a fault that concerns several keys, or one
             that is missing.
-        verdict: What becomes of it.
+        verdict: Its outcome.
         why: The fault with the way out, why it has no effect, or what differs; else empty.
         instead: Our key and its value, where the verdict is `TRANSLATED`.
     """
@@ -41,7 +41,7 @@ class KeyFinding:
 
 @dataclass(frozen=True, slots=True)
 class ConfigReport:
-    """What every key of a configuration means here.
+    """Findings about all keys of a configuration.
 
     Attributes:
         findings: One for each key in the order in which they were given, then the faults that

@@ -13,7 +13,7 @@ from prokurist.config.kinds import Rejected
 from prokurist.errors import KafkaException
 
 MASK = "***"
-"""What is shown instead of a secret."""
+"""Text in place of a secret."""
 
 
 class Secret:
@@ -95,7 +95,7 @@ class Secret:
 
 
 SecretSource = str | Secret | Callable[[], str]
-"""What a key that holds a secret takes."""
+"""Values of a key that holds a secret."""
 
 
 def _octets(text: str) -> bytes:

@@ -26,7 +26,7 @@ class ConfigRow:
     Attributes:
         name: The dotted name.
         field: The name of the field, and of the keyword.
-        key: What the annotation says.
+        key: The annotation.
         default: The value when the key is not given; `MISSING` if it must be.
     """
 
@@ -37,12 +37,12 @@ class ConfigRow:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """True if the key has no default."""
         return self.default is MISSING
 
     @property
     def optional(self) -> bool:
-        """Whether None may be given."""
+        """True if the key may be None."""
         return self.default is None
 
 
@@ -52,7 +52,7 @@ class Client:
 
     Attributes:
         word: "consumer" or "producer".
-        keys: The class whose fields are its table.
+        keys: The class with the table's fields.
         checks: The rules between its keys.
         foreign: Keys that mean something to the other client only and that other
             libraries give to both.

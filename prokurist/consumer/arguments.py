@@ -1,4 +1,4 @@
-"""What users pass, checked before any waiting.
+"""Checks of users' arguments, before any waiting.
 
 Thread: the application's. Each function returns the argument in the one form that
 is used inside, or raises what is wrong with it.
@@ -131,7 +131,7 @@ def offsets_in(
 def done_in(
     given: ConsumerRecord | Iterable[ConsumerRecord] | Offsets,
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """What is done, as offsets to commit: of records, one past the last of each partition.
+    """Convert done records to offsets to commit, one past the last of each partition.
 
     Raises:
         TypeError: It is neither records nor a mapping of partitions to offsets.

@@ -1,4 +1,4 @@
-"""Automatic commits: when there is one, and of which positions.
+"""Automatic commits: their schedule, and their positions.
 
 Thread: the application's, inside a call.
 
@@ -49,10 +49,10 @@ class AutoCommitter:
     Args:
         caller: The way to the network thread.
         subscription: Knows the positions.
-        interceptors: Are told of what was committed.
-        member_identity: In whose name it is committed.
+        interceptors: Interceptors, for committed offsets.
+        member_identity: The member's identity.
         interval: Seconds between two commits; None for none at all.
-        on_committed: The user's, which hears how each commit has ended.
+        on_committed: The user's callback for ended commits.
 
     Attributes:
         due: When the interval is over; infinite without automatic commits.
@@ -80,12 +80,12 @@ class AutoCommitter:
 
     @property
     def is_on(self) -> bool:
-        """Whether there are automatic commits."""
+        """True if automatic commits are enabled."""
         return self._interval < math.inf
 
     @property
     def is_due(self) -> bool:
-        """Whether the interval is over."""
+        """True if the interval is over."""
         return self.is_on and self._caller.now() >= self.due
 
     def when_due(self) -> None:
@@ -103,7 +103,7 @@ class AutoCommitter:
         self.tell()
 
     def until(self, deadline: Deadline) -> Deadline:
-        """How long a poll may wait before it comes back to `when_due`."""
+        """Limit a poll's wait to the next call of `when_due`."""
         # Without an interval each poll commits when it begins, and never again.
         return deadline.earlier(Deadline(self.due)) if self._interval else deadline
 
@@ -120,7 +120,7 @@ class AutoCommitter:
 
     @property
     def has_newer(self) -> bool:
-        """Whether more was stored since the last commit was made."""
+        """True if offsets were stored since the last commit was made."""
         subscription = self._subscription
         return self.is_on and subscription.stores and subscription.stored != self._seen
 
@@ -146,7 +146,7 @@ class AutoCommitter:
         return AutoCommit(call, offsets, self._member_identity.identity, topics)
 
     def newer_of(self, partitions: Collection[TopicPartition]) -> AutoCommit | None:
-        """The same for what the listener has had stored of them since, when it was told."""
+        """Snapshot offsets stored since the last commit, as by a listener at a revocation."""
         return self.last_of(partitions) if self.has_newer else None
 
     def tell(self) -> None:
@@ -175,7 +175,7 @@ class AutoCommitter:
                     self._succeeded(committed)
 
     def _what_follows(self, offsets: Offsets, error: KafkaException) -> str:
-        """Whether the next commit is of these partitions as well, and goes on from here."""
+        """Describe the effect of a failed commit: replaced by the next one, or not."""
         alone = self._member_identity.identity.role is Role.ALONE
         put_out = isinstance(error, CommitFailedException) and not alone
         if put_out or not offsets.keys() <= self._subscription.assigned():

@@ -53,15 +53,15 @@ class BufferedEntries:
     """The entries of the fetch buffer, as the application takes them.
 
     Args:
-        subscription: What is assigned, and how far it has come.
-        buffer: What was fetched.
+        subscription: The subscription, with its positions.
+        buffer: The fetch buffer.
         deserializers: The user's.
         check_crcs: `check.crcs`.
         cap: `fetch.decoded.batch.max.bytes`.
         now: Reads the clock.
 
     Attributes:
-        topics: What was returned, by topic.
+        topics: Counters of returned records, by topic.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class BufferedEntries:
         self._until = max(deadline.at, self._now() + LEEWAY)
 
     def is_over(self) -> bool:
-        """Whether the time is over, so that no further batch is opened."""
+        """True if the time is over, so that no further batch is opened."""
         return self._now() >= self._until
 
     def usable(self, entry: Entry[PartitionReader] | None) -> Entry[PartitionReader] | None:
@@ -116,13 +116,13 @@ class BufferedEntries:
             entry: The first one of its partition.
             most: How many records at most.
             enough: Bytes after which no further batch is opened.
-            alone: Whether there is nothing else to return.
+            alone: True if there is nothing else to return.
 
         Returns:
             What was read; None where the entry has to wait or is no more.
 
         Raises:
-            KafkaException: What comes next cannot be read.
+            KafkaException: The next records cannot be read.
         """
         if isinstance(entry, Failure):
             if alone:

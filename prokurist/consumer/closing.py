@@ -30,11 +30,11 @@ from prokurist.events.log_events import (
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25
-"""What of the budget is kept for the end itself: a quarter, and a second at most."""
+"""Share of the budget reserved for the end itself: a quarter, and a second at most."""
 
 
 class Thread(Protocol):
-    """What closing needs of the network thread."""
+    """Interface of the network thread, for closing."""
 
     def join(self, seconds: float) -> bool:
         """Wait for the end of the network thread."""
@@ -51,10 +51,10 @@ class Closing:
         commits: The asynchronous ones, which end.
         interceptors: The user's, which are closed.
         thread: The network thread.
-        part: Tells the listener what goes, in a client that is subscribed.
-        tell: Tells `on_event` what is left.
+        part: Calls the listener with the revoked partitions, in a client that is subscribed.
+        tell: Passes the remaining events to `on_event`.
         leave: Leaves the group, by a call's deadline.
-        pushes: Whether brokers want the last metrics.
+        pushes: Returns True if brokers want the last metrics.
     """
 
     caller: CallRunner
@@ -75,10 +75,10 @@ class Closing:
 
         Args:
             budget: Seconds.
-            last_commit: Whether returned positions are committed, where that is automatic.
+            last_commit: True to commit returned positions, with auto-commit.
 
         Raises:
-            KafkaException: Something failed on the way, which is the cause.
+            KafkaException: A phase failed, with the error in the cause.
             BaseException: The interrupt that there was.
         """
         call = self.caller.call("close", budget)

@@ -1,4 +1,4 @@
-"""The consumer's commits: with a wait, and without one; and what is marked as done for them.
+"""Commit calls of the consumer, waiting and asynchronous, and stored offsets.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 """

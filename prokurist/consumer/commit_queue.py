@@ -42,10 +42,10 @@ class CommitQueue:
 
     Args:
         caller: The way to the network thread.
-        auto: The automatic ones, which are told of where callbacks run.
-        interceptors: Are told of what was committed.
-        member_identity: In whose name it is committed.
-        subscription: Knows whether the consumer is leaving its group.
+        auto: The automatic commits, reported beside the callbacks.
+        interceptors: Interceptors, for committed offsets.
+        member_identity: The member's identity.
+        subscription: The subscription, for a leave in progress.
         on_committed: The callback of asynchronous commits that have none of their own.
     """
 
@@ -142,7 +142,7 @@ class CommitQueue:
         """Run the callbacks that are due, up to that of one call.
 
         Raises:
-            BaseException: What a callback raised; the others run another time.
+            BaseException: The error of a callback; the others run another time.
         """
         self._auto.tell()
         while self._line and self._line[0][0] is not before and not self._line[0][0].is_open:

@@ -233,7 +233,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         )
 
     def metrics(self) -> dict[str, float]:
-        """What this client has counted: from any thread, at once, also after `close`.
+        """Return the counters of this client: from any thread, at once, also after `close`.
 
         The keys are those of the exposition that Prometheus scrapes, without `client_id`:
         `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
@@ -307,7 +307,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         Args:
             timeout: Seconds; None for 30.
             timeout_ms: Deprecated; the same in milliseconds.
-            membership: Whether the group is told (KIP-1092).
+            membership: Leave the group, or stay in it (KIP-1092).
 
         Raises:
             IllegalStateException: It is called inside a rebalance listener.
@@ -360,7 +360,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
                 self._collector.close()
 
     def _pushes(self) -> bool:
-        """Whether brokers want metrics of this client."""
+        """Return True if brokers want metrics of this client."""
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
 
@@ -441,7 +441,7 @@ def place_of(side: ConsumerSide) -> GroupPlace | None:
 
 
 def counts_of(counted: CountedConsumer) -> dict[str, float]:
-    """What a consumer has counted, as `metrics` returns it."""
+    """Return a consumer's counters, for `metrics`."""
     # Imported here, so that only this call loads the catalogue: the core only counts.
     from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 

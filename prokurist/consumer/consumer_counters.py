@@ -1,4 +1,4 @@
-"""What the application thread counts, and what a reader of a client's counters is given.
+"""Counters of the application thread, and the view of a client for their readers.
 
 Thread: the application's writes, any reads; see `events.counters`.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_TOPICS: Final = 1000
-"""Topics that are told apart."""
+"""Most topics with counters of their own."""
 
 
 class Consumed:
@@ -41,7 +41,7 @@ class CountedConsumer:
         config: Its configuration.
         side: The network side; its parts have counters of their own.
         caller: The application's side.
-        topics: What was returned, by topic.
+        topics: Counters of returned records, by topic.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
     """
 
@@ -62,7 +62,7 @@ class CountedConsumer:
 
     @property
     def calls(self) -> "CallerCounters":
-        """What is counted of calls."""
+        """Counters of calls."""
         return self.caller.counters
 
     def now(self) -> float:

@@ -34,7 +34,7 @@ class Deserializers:
 
     @property
     def are_there(self) -> bool:
-        """Whether any deserializer is configured."""
+        """True if any deserializer is configured."""
         return self._key is not None or self._value is not None
 
     def made(self, run: RecordRun) -> tuple[DeserializedRun, Exception | None]:
@@ -108,4 +108,4 @@ def of_headers(
 
 
 FORMS: Final = (of_bytes, of_bytes, of_topic, of_headers)
-"""How a deserializer is called, by how many arguments it needs."""
+"""Call of a deserializer, by its number of arguments."""

@@ -1,4 +1,4 @@
-"""Calls `on_event`: the user's function that is told what the log is told, and figures.
+"""Calls `on_event`: passes the log's events, and statistics, to the user's function.
 
 Thread: the application's, inside `poll` and `close`, as a rebalance listener.
 
@@ -29,11 +29,11 @@ class EventCallback:
 
     Args:
         caller: The way to the network thread; its trace is told of what was dropped.
-        listeners: Knows which calls a callback may make.
+        listeners: The listeners, which guard the calls of a callback.
         on_event: The user's function; None for none.
-        queue: What has happened; None where there is no function.
+        queue: The queue of events; None without a function.
         interval: Seconds between two statistics; 0 for none.
-        metrics: What the client has counted.
+        metrics: Returns the client's counters.
 
     Attributes:
         due: When the next statistics are; infinite for never.
@@ -59,11 +59,11 @@ class EventCallback:
 
     @property
     def is_due(self) -> bool:
-        """Whether statistics are due."""
+        """True if statistics are due."""
         return self.due < math.inf and self._caller.now() >= self.due
 
     def until(self, deadline: Deadline) -> Deadline:
-        """How long a poll may wait before it comes back to `run`."""
+        """Limit a poll's wait to the next `run`."""
         return deadline.earlier(Deadline(self.due))
 
     def run(self, deadline: Deadline) -> None:

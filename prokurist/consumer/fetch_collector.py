@@ -46,7 +46,7 @@ class Lent:
     Attributes:
         taken: It.
         start: Where reading began.
-        hand: Its records, of which the one that was handed out last does not count yet.
+        hand: Its records; the last one handed out does not count yet.
     """
 
     taken: Taken
@@ -55,7 +55,7 @@ class Lent:
 
     @property
     def seen(self) -> Position:
-        """Where reading goes on after the record that was handed out last."""
+        """The position after the record that was handed out last."""
         last = self.hand.last
         return self.start if last is None else after(last)
 
@@ -74,8 +74,8 @@ class FetchCollector:
     """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
-        subscription: What is assigned, and how far it has come.
-        buffer: What was fetched.
+        subscription: The subscription, with its positions.
+        buffer: The fetch buffer.
         deserializers: The user's.
         most: `max.poll.records`.
         check_crcs: `check.crcs`.
@@ -84,7 +84,7 @@ class FetchCollector:
 
     Attributes:
         lent: What an iteration has in hand; it takes note there of what it hands out.
-        topics: What was returned, by topic.
+        topics: Counters of returned records, by topic.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         return self._collected(self._most if most is None else most)
@@ -145,7 +145,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         return self._collected(sys.maxsize, enough, chunks=1)
@@ -167,7 +167,7 @@ class FetchCollector:
             alone: Whether there is nothing else to return; otherwise no error is used up.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self.recall()
         left = min(left, self._subscription.room())
@@ -233,7 +233,7 @@ class FetchCollector:
             deadline: When the call's time is over.
 
         Raises:
-            KafkaException: There is nothing before what went wrong.
+            KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
         self.recall()

@@ -1,4 +1,4 @@
-"""What a liveness probe wants to know of a consumer.
+"""Snapshot of a consumer for liveness probes.
 
 Thread: any. `KafkaConsumer.health` puts it together out of single readings, none of which
 waits: two of them may be of two moments.

@@ -20,7 +20,7 @@ class Interceptors:
 
     Args:
         objects: The user's.
-        trace: Where it is told what they raise.
+        trace: The client's trace, for their errors.
     """
 
     def __init__(self, objects: Sequence[object], trace: Trace = UNREAD) -> None:

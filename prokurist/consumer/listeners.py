@@ -50,9 +50,9 @@ class FunctionListener:
     """A listener of single functions, each of which may be missing.
 
     Args:
-        assigned: Hears of what comes.
-        revoked: Hears of what goes, and of what is lost if nothing else does.
-        lost: Hears of what is lost.
+        assigned: Called with assigned partitions.
+        revoked: Called with revoked partitions, and with lost ones without `lost`.
+        lost: Called with lost partitions.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Listeners:
     Args:
         caller: The way to the network thread.
         background: Where steps come from.
-        auto: Knows what to commit of what is revoked.
-        subscription: What is assigned.
+        auto: The automatic commits, for revoked partitions.
+        subscription: The consumer's subscription.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The consumer's look-ups: what is committed, where logs begin and end, what topics there are.
+"""Look-ups of the consumer: committed offsets, log offsets, topics.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on;
 it needs neither an assignment nor a membership.

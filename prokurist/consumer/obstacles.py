@@ -1,4 +1,4 @@
-"""Finds out what keeps a consumer from returning records.
+"""Obstacles of a consumer: the reasons for empty polls.
 
 Thread: any. It is put together out of single readings, none of which waits: two of them may be
 of two moments.
@@ -39,9 +39,9 @@ class Obstacles:
     """Finds what has to happen before records are returned.
 
     Args:
-        subscription: What is read, and how far.
-        reachability: Whether brokers can be reached.
-        cluster: Returns what is known of the cluster.
+        subscription: The subscription, with its positions.
+        reachability: Reachability of the brokers.
+        cluster: Returns the cluster's metadata.
         place: Returns the member's place in its group; None for a client without a group.
         longest: Seconds that a broker may take to answer a fetch without records.
         now: Reads the clock.
@@ -71,7 +71,7 @@ class Obstacles:
         return None if place is None else place.epoch
 
     def look(self) -> WhyEmpty:
-        """What keeps records from being returned now; `NOTHING_NEW` where nothing does."""
+        """Return the reason for a poll without records; `NOTHING_NEW` without an obstacle."""
         now = self._now()
         survey = self._subscription.survey()
         return (

@@ -1,4 +1,4 @@
-"""Work that ends out of order: which records are done, and how far a commit may go.
+"""Tracking of records that finish out of order, and of the offsets safe to commit.
 
 Thread: `done` and the numbers from any, the workers' for one; the rest is the application's.
 
@@ -21,7 +21,7 @@ from prokurist.types import TopicPartition
 
 
 class Place(Protocol):
-    """Where a record is; each ConsumerRecord says so."""
+    """Interface of a record's place; ConsumerRecord has it."""
 
     @property
     def topic(self) -> str:
@@ -49,7 +49,7 @@ class OffsetTracker:
 
     Args:
         caller: The way to the network thread.
-        subscription: Knows what is outstanding.
+        subscription: The subscription, with outstanding records.
         background: Has a poll look again.
     """
 
@@ -87,12 +87,12 @@ class OffsetTracker:
 
     @property
     def outstanding(self) -> int:
-        """How many records were returned and are not done."""
+        """Number of returned records that are not done."""
         return self._subscription.outstanding().records
 
     @property
     def held_back(self) -> int:
-        """How many records are done and cannot be committed yet, as one before them is not."""
+        """Number of done records behind an outstanding one, which cannot be committed yet."""
         return self._subscription.outstanding().held_back
 
     def wait(
@@ -108,7 +108,7 @@ class OffsetTracker:
 
         Args:
             timeout: Seconds; there is no default.
-            partitions: Which; None for all that are assigned.
+            partitions: The partitions; None for all that are assigned.
 
         Returns:
             Whether they are; False when the time is over.

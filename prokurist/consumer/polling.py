@@ -58,7 +58,7 @@ class Polling:
     def position(
         self, partition: TopicPartition, timeout: float | timedelta | None = None
     ) -> int:
-        """The offset at which reading a partition goes on.
+        """Return the offset of the next record to read.
 
         One that is known is returned at once. Otherwise it is looked up: what the
         group has committed, or else what `auto.offset.reset` says. One that knows the
@@ -88,7 +88,7 @@ class Polling:
             return known
 
     def current_lag(self, partition: TopicPartition) -> int | None:
-        """How many offsets lie between a partition's position and the end of its log.
+        """Return the number of offsets between a partition's position and the end of its log.
 
         With `isolation.level=read_committed` the log ends at its last stable offset.
         It waits for nothing: while the end is not known, it is looked up in the
@@ -116,7 +116,7 @@ class Polling:
             return lag
 
     def at_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> bool:
-        """Whether all records that there are have been returned: reading has caught up.
+        """Return True if all existing records have been returned.
 
         It sends no request, and goes by what the leaders said with their last answers;
         with `isolation.level=read_committed` a log ends at its last stable offset. It is
@@ -290,7 +290,7 @@ class Polling:
 
         Args:
             call: How long that is.
-            collect: Returns what there is; None for nothing.
+            collect: Returns the records; None without any.
             look_again: Seconds after which it is called again even if nothing has come.
             attends: Whether commits are made, callbacks run and errors raised meanwhile.
 

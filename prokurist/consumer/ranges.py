@@ -49,7 +49,7 @@ class Range:
     """A range of offsets of one partition.
 
     Attributes:
-        partition: Of which partition.
+        partition: The partition.
         start: Its first offset.
         end: The offset after its last.
         began: When it was asked for.
@@ -93,7 +93,7 @@ class Ranges(Polling, Lookups):
         calls may be made between two steps, but none that moves the position.
 
         Args:
-            partition: Of which partition.
+            partition: The partition.
             start: The first offset.
             end: The offset after the last.
             timeout: Seconds for the whole range from this call on, the time that you take

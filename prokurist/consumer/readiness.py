@@ -45,7 +45,7 @@ WAITS_FOR: Final = {
     EmptyCause.NO_POSITION: "positions",
     EmptyCause.NO_LEADER: "the leaders of partitions",
 }
-"""What each obstacle waits for, as a ledger says it."""
+"""Condition behind each obstacle, for ledgers."""
 
 
 class Readiness(Iteration):
@@ -103,7 +103,7 @@ class ReadyWait:
     """The obstacles that one wait has met, one after the other.
 
     Args:
-        obstacles: Finds out what is in the way.
+        obstacles: Finds the obstacles.
         call: The call that waits.
     """
 

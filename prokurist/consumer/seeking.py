@@ -1,4 +1,4 @@
-"""Where reading goes on, and of what records are wanted for now.
+"""Seeks, pauses and resumes of the consumer.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 None of these calls waits for a broker or another thread.

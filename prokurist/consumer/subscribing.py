@@ -1,4 +1,4 @@
-"""The consumer's place in its group: what it subscribes to, and how it leaves.
+"""Subscription of the consumer to topics, and its leave from the group.
 
 Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
 
@@ -51,9 +51,9 @@ class Subscribing(Seeking):
     _member_identity: MemberIdentity
     _poll_activity: PollActivity
     _given_back: frozenset[TopicPartition] | None = None
-    """What a leave that has begun, and not ended, gives back; None while there is none."""
+    """Partitions given up by a leave in progress; None while there is none."""
     _parts_as: StepKind | None = None
-    """As what the listener was told of that; None before."""
+    """Kind of step in which the listener heard of them; None before."""
 
     def subscribe(
         self,
@@ -73,10 +73,10 @@ class Subscribing(Seeking):
             topics: One topic, or several; of none it is `unsubscribe`. Or all topics
                 whose whole name a pattern matches: a `re.Pattern` by our own word, a
                 `SubscriptionPattern` by the broker's (`group.protocol=consumer` only).
-            listener: Hears which partitions come and go.
-            on_assigned: In place of a listener: a function that hears what comes.
-            on_revoked: The same for what goes, and for what is lost without `on_lost`.
-            on_lost: The same for what is lost.
+            listener: Called with assigned, revoked and lost partitions.
+            on_assigned: In place of a listener: a function of assigned partitions.
+            on_revoked: The same for revoked ones, and for lost ones without `on_lost`.
+            on_lost: The same for lost ones.
 
         Raises:
             IllegalStateException: Partitions were assigned by hand.
@@ -152,7 +152,7 @@ class Subscribing(Seeking):
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Raises:
-            KafkaException: The listener has raised something, which is the cause.
+            KafkaException: The listener raised the error in the cause.
         """
         if timeout is not None:
             as_seconds(timeout)
@@ -235,7 +235,7 @@ class Subscribing(Seeking):
         return self._listeners.tell(kind, partitions) if partitions else None
 
     def _kind_of_parting(self) -> StepKind:
-        """Whether partitions are revoked, or lost since the group does not count us."""
+        """Return REVOKED while the group counts this member, else LOST."""
         counted = self._member_identity.identity.is_counted
         return StepKind.REVOKED if counted else StepKind.LOST
 

@@ -1,4 +1,4 @@
-"""What to do about an error: a row for a class, which holds for its subclasses too.
+"""Advice on errors: a row for a class, which holds for its subclasses too.
 
 An error that this version can raise has a row of its own here; the other error codes, which
 answer other clients' requests, are covered by the row of their branch.
@@ -204,5 +204,5 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
 
 
 def advice(cls: type[KafkaException]) -> str:
-    """What to do about an error of a class, by its own row or that of its branch."""
+    """Return the advice on an error's class, from its own row or its branch's."""
     return next(ADVICE[each] for each in cls.__mro__ if each in ADVICE)

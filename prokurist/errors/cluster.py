@@ -1,4 +1,4 @@
-"""What brokers answer about themselves: requests, controllers, quorum, quotas, telemetry."""
+"""Broker errors about requests, controllers, quorum, quotas and telemetry."""
 
 from prokurist.errors.tree import ApiException, RetriableException
 

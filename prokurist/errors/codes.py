@@ -51,6 +51,6 @@ def error_for(code: int, message: str | None = None) -> KafkaException | None:
 
 
 def _first_line(cls: type[KafkaException]) -> str:
-    """What to say when the broker sends a bare number: the class's own summary."""
+    """Return the text for a bare error code: the summary of its class."""
     # Under `python -OO` there are no docstrings; the name has to do.
     return (cls.__doc__ or cls.__name__).partition("\n")[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""What coordinators answer about groups: consumer, share and streams groups."""
+"""Coordinator errors about groups: consumer, share and streams groups."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Who you are, and what you may do."""
+"""Errors of authentication and authorization."""
 
 from prokurist.errors.tree import (
     ApiException,

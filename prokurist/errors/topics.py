@@ -1,4 +1,4 @@
-"""What brokers answer about topics, partitions, leaders, offsets and records."""
+"""Broker errors about topics, partitions, leaders, offsets and records."""
 
 from collections.abc import Mapping
 

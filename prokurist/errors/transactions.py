@@ -1,4 +1,4 @@
-"""What brokers answer to idempotent and transactional producers."""
+"""Broker errors for idempotent and transactional producers."""
 
 from typing import ClassVar
 

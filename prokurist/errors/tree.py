@@ -199,7 +199,7 @@ class RetriableException(ApiException):
 
 
 class InvalidMetadataException(RetriableException):
-    """What the client knew of the cluster was stale."""
+    """The client's metadata of the cluster are stale."""
 
     refreshes_metadata: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""What both threads touch, and the only code that both touch.
+"""State shared by both threads, and the only code that both run.
 
 Thread: both. Each shared object here says which lock guards it or which thread
 owns it.

@@ -65,7 +65,7 @@ class LookUpCommitted:
     """Look up committed offsets; the answer is `{partition: OffsetAndMetadata | None}`.
 
     Attributes:
-        stable: Whether transactions that are open and commit offsets of them are waited for.
+        stable: True to wait for open transactions that commit their offsets.
     """
 
     call: Call
@@ -93,7 +93,7 @@ class LookUpOffsets:
     Attributes:
         moments: What is wanted of each partition; times in milliseconds since the
             epoch, not negative.
-        read_committed: Whether logs end, for the caller, at their last stable offset.
+        read_committed: True if logs end at their last stable offset.
     """
 
     call: Call
@@ -194,8 +194,8 @@ class StepDone:
     """Tell the membership that `poll` has made one of its steps.
 
     Attributes:
-        error: What the user's code raised in it.
-        answer: What the step was to find out, where that was its purpose.
+        error: The error of the user's code in it.
+        answer: The result of the step, where it has one.
     """
 
     call: Call
@@ -221,9 +221,9 @@ class Leave:
     """Leave the group; the call ends when the coordinator knows, or need not.
 
     Attributes:
-        how: Whether it is told at all, and as what.
-        partitions: What was assigned until then.
-        lost: Whether the listener was told that they are lost, and not revoked.
+        how: The way to leave: with or without a request to the group.
+        partitions: The partitions assigned until then.
+        lost: True if the listener heard of them as lost, not as revoked.
     """
 
     call: Call

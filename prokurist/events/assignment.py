@@ -25,7 +25,7 @@ class PositionRequest:
 
     Attributes:
         ticket: To give back with the answer.
-        reset: Where to; None for what the group has committed.
+        reset: The target of a reset; None for the group's committed offset.
         confirm: The position that the leader has to confirm; None for one to look up.
     """
 
@@ -87,7 +87,7 @@ class Assignment:
         return self._tickets
 
     def _renew(self, state: PartitionState) -> None:
-        """What was asked about its position is worthless from now on."""
+        """Issue a new ticket: answers about the old position are dropped from now on."""
         self.steady.off()
         self._stale = self._stale or (state.missing and state.asked)
         state.ticket = self._ticket()
@@ -121,7 +121,7 @@ class Assignment:
         return state if state is not None and state.ticket == ticket else None
 
     def _room_of(self, state: PartitionState) -> int:
-        """How many more records of a partition may be returned."""
+        """Return the number of further records of a partition that tracking allows."""
         if self.tracking is None or state.stop is not None:
             return sys.maxsize
         outstanding = state.outstanding

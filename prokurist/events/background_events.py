@@ -1,4 +1,4 @@
-"""What the network thread has to tell `poll`: errors that belong to no call, and steps.
+"""Events from the network thread for `poll`: errors outside of calls, and steps.
 
 Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
@@ -45,7 +45,7 @@ class Step:
     """A step for `poll` to make; compared by identity.
 
     Attributes:
-        partitions: What it is about.
+        partitions: The partitions concerned.
         work: What is to be run, for a kind that is no call of the listener; what it
             returns is the answer.
     """
@@ -79,7 +79,7 @@ class BackgroundEvents:
     """The queue of errors and steps that the next `poll` takes.
 
     Args:
-        credentials: What the brokers know the client by, for errors of authorization.
+        credentials: The client's identity to brokers, for errors of authorization.
 
     Attributes:
         credentials: The same, for errors that come to a poll on another way.
@@ -151,7 +151,7 @@ class BackgroundEvents:
 
     @property
     def fatal(self) -> KafkaException | None:
-        """What has ended the membership, and every poll raises; None if nothing has."""
+        """The error that ended the membership, raised by every poll; None without one."""
         with self._lock:
             return self._fatal
 
@@ -162,7 +162,7 @@ class BackgroundEvents:
 
     @property
     def waiting(self) -> int:
-        """How many errors and steps wait for a poll."""
+        """Number of errors and steps that wait for a poll."""
         return len(self._errors) + len(self._steps)
 
     def close(self, why: KafkaException) -> None:
@@ -192,7 +192,7 @@ class BackgroundEvents:
         """Raise if the network thread has ended.
 
         Raises:
-            KafkaException: What it ended with.
+            KafkaException: The error that ended it.
         """
         with self._lock:
             closed = self._closed
@@ -271,7 +271,7 @@ class BackgroundEvents:
 
 
 def same_cause(old: BackgroundError, new: BackgroundError) -> bool:
-    """Whether the newer of two errors says what the older one did."""
+    """Return True if the newer of two errors repeats the older one."""
     if type(old.error) is not type(new.error):
         return False
     if not old.about and not new.about:

@@ -35,7 +35,7 @@ class Backoff:
         return cls(base_ms / 1000, most_ms / 1000, source.random)
 
     def pause(self, failures: int) -> float:
-        """How long to wait after so many failures in a row (the first is 1)."""
+        """Return the pause after a number of failures in a row (the first is 1)."""
         # 2.0 ** 1024 overflows; far below that the cap rules anyway.
         doubled = min(self.base * 2.0 ** min(max(failures, 1) - 1, 64), self.most)
         # Spread after the doubling is capped, so that clients at the cap do not

@@ -56,8 +56,8 @@ class Try:
     """An attempt while it lasts; the ledger shows it as an `Attempt`.
 
     Attributes:
-        effect: Whether it may have changed something on the broker, as a commit does.
-        number: Which of its call's attempts it is, from 1.
+        effect: True if it may have changed state on the broker, as a commit does.
+        number: Its number among the call's attempts, from 1.
         began: When it was written, on the clock.
         ended: When it ended, or None.
     """
@@ -78,14 +78,14 @@ class Call:
         operation: The public name, as the user called it.
         began: The clock when it was called.
         deadline: When it has to have ended.
-        partitions: What it is about, for the text of its TimeoutException.
+        partitions: The partitions concerned, for the text of its TimeoutException.
         topic: The same.
         config_key: The key that bounds it where the user gave no timeout; None where it has to
             give one.
         trace: Receives the log events of the call; None where they are not read.
 
     Attributes:
-        timed_out: Whether it ended because its time was over.
+        timed_out: True if it ended at its deadline.
     """
 
     __slots__ = (
@@ -184,10 +184,10 @@ class Call:
         """Say how an attempt ended; nothing changes once the call has.
 
         Args:
-            attempt: Which.
+            attempt: The attempt.
             now: When.
             outcome: How, in a word.
-            error: What it met.
+            error: Its error.
             undone: The broker has said that it did nothing; without its word an
                 attempt with an effect may have had it.
         """
@@ -334,23 +334,23 @@ class Call:
 
     @property
     def is_open(self) -> bool:
-        """Whether the call has not ended."""
+        """True while the call has not ended."""
         return self._stand is Stand.OPEN
 
     @property
     def on_the_wire(self) -> bool:
-        """Whether an attempt of it is written and has not ended."""
+        """True while a request of the call is written and unanswered."""
         with self._lock:
             return any(attempt.ended is None for attempt in self._tries)
 
     @property
     def attempts(self) -> int:
-        """How many requests were written for it."""
+        """Number of requests written for the call."""
         return len(self._tries)
 
     @property
     def without_time(self) -> bool:
-        """Whether it was given timeout 0: one turn, and no waiting."""
+        """True with timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began
 
     def _end(self, kind: EventKind, outcome: str) -> None:

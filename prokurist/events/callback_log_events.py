@@ -1,4 +1,4 @@
-"""What is told of `on_event` itself, and what it alone is told.
+"""Log events of `on_event` itself, and those for it alone.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """

@@ -12,7 +12,7 @@ NUMBERS: Final = count(1)
 LONGEST_HOST: Final = 63
 """A host name's first label, and a pod's name with it, is no longer."""
 NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]")
-"""What brokers would have to quote in the names of their metrics."""
+"""Characters that brokers would have to quote in the names of their metrics."""
 
 
 def default_client_id(role: str) -> str:

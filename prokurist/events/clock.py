@@ -105,7 +105,7 @@ class Deadline:
         return max(0.0, self.at - now)
 
     def expired(self, now: float) -> bool:
-        """Whether the instant has come."""
+        """True once the instant has come."""
         return now >= self.at
 
     def earlier(self, other: "Deadline") -> "Deadline":

@@ -1,4 +1,4 @@
-"""What the client knows of the cluster: an immutable snapshot.
+"""Metadata of the cluster: an immutable snapshot.
 
 Thread: the network thread makes each snapshot; any thread reads the one at hand
 without a lock, because it never changes.
@@ -24,12 +24,12 @@ ABSENT: Final = frozenset({3, 100})
 """Codes that say of a topic that it is not there, and not only that it has to wait."""
 
 BELIEVED: Final = 3
-"""How many answers in a row with older epochs are believed.
+"""Number of successive answers with older epochs from which they are believed.
 
-They make a topic without an id a new one, and a leader that an error answer named a wrong
-one. One broker that lags behind says so once or twice, and the next one is asked. Without
-this the leaders of a topic that was created again would never be known (B196), nor the leader
-of a partition of which a broker has named too high an epoch.
+They then stand for a new topic, if it has no id, or correct a leader that only an error answer
+named. A single broker that lags behind repeats its answer once or twice, and the next broker is
+asked. Without this rule the leaders of a topic that was created again would never be known
+(B196), nor the leader of a partition of which a broker has named too high an epoch.
 """
 
 BELIEVED_OF_AN_ID: Final = 10
@@ -49,7 +49,7 @@ class PartitionView:
         error: The broker's code for this partition; 0 for none.
         leader: Its leader's id, or None while it has none.
         leader_epoch: The leader's epoch, where the broker told it.
-        is_hint: Whether only an error answer has named the leader, and no metadata yet.
+        is_hint: True if only an error answer has named the leader, and no metadata yet.
     """
 
     partition: int
@@ -62,7 +62,7 @@ class PartitionView:
     is_hint: bool = False
 
     def is_older_than(self, other: "PartitionView | None") -> bool:
-        """Whether another view has a later epoch; False unless both epochs are known."""
+        """True if another view has a later epoch; False unless both epochs are known."""
         return (
             other is not None
             and self.leader_epoch is not None
@@ -187,7 +187,7 @@ class Cluster:
         return None if view is None else view.leader_epoch
 
     def says_the_same_as(self, older: "Cluster") -> bool:
-        """Whether another snapshot has nothing new.
+        """True if another snapshot has nothing new.
 
         The controller is left out: without ZooKeeper an answer names any broker.
         """

@@ -1,4 +1,4 @@
-"""What is counted: plain numbers that one thread writes and any may read.
+"""Counters: plain numbers with one writing thread and any readers.
 
 Thread: each object has one owner, the thread that writes it; readers come from
 anywhere, at any time.

@@ -1,4 +1,4 @@
-"""The buffer of fetched records that were not returned yet: shared by both threads.
+"""Buffer of fetched records that have not been returned, shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. The network thread puts in whole answers; the application
@@ -47,15 +47,15 @@ class Chunk(Generic[Reader]):
     """The records of one partition in one answer.
 
     Attributes:
-        partition: Of which partition.
-        ticket: Under which they were fetched.
-        offset: Which offset was asked for.
+        partition: The partition.
+        ticket: The ticket of the fetch.
+        offset: The requested offset.
         records: The batches.
         aborted: The aborted transactions among them: producer id and first offset;
             None with isolation.level=read_uncommitted.
         held: The bytes of the whole answer.
-        stop: The offset before which its range ends; None where it has no end.
-        reader: What decodes it: the application thread's, once it has begun.
+        stop: End of its range, exclusive; None without one.
+        reader: The reader that decodes it, once the application thread has begun.
         decoded: How many bytes decoding has added.
     """
 
@@ -99,9 +99,9 @@ class Failure:
     """An error that a partition's fetch had in place of records.
 
     Attributes:
-        partition: Which partition.
-        ticket: Under which it was asked for.
-        offset: Which offset was asked for.
+        partition: The partition.
+        ticket: The ticket of the request.
+        offset: The requested offset.
         error: What to raise; None where the offset is out of the log's range, which
             `auto.offset.reset` may mend.
     """
@@ -125,7 +125,7 @@ class Failure:
 
 
 Entry: TypeAlias = Chunk[Reader] | Failure
-"""What a partition's line is made of."""
+"""An item in a partition's queue."""
 
 
 class FetchBuffer(Generic[Reader]):
@@ -183,7 +183,7 @@ class FetchBuffer(Generic[Reader]):
 
     @property
     def emptied(self) -> int:
-        """How often the last entry of a partition has been returned."""
+        """Number of times that a partition's last entry was returned."""
         return self._emptied
 
     # --- the application thread ------------------------------------------------------
@@ -198,7 +198,7 @@ class FetchBuffer(Generic[Reader]):
             self._ask = True
 
     def take_ask(self) -> bool:
-        """Whether this poll has to ask for more records; true once."""
+        """Return True once if this poll has to ask for more records."""
         with self._lock:
             due = self._ask or (
                 self._ask_below is not None
@@ -277,7 +277,7 @@ class FetchBuffer(Generic[Reader]):
                 self._held -= entry.held.size
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         with self._lock:
             return sum(map(len, self._lines.values()))
 

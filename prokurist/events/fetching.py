@@ -1,4 +1,4 @@
-"""What may be fetched, and how far it has been returned: a part of `Subscription`.
+"""Fetch positions and returned positions: a part of `Subscription`.
 
 Thread: both, under the subscription's lock, like all of it.
 
@@ -26,9 +26,9 @@ class Wish:
     """A partition that may be fetched, from which offset on, under which ticket.
 
     Attributes:
-        ticket: What is answered counts only under this one.
+        ticket: Answers count only under this ticket.
         position: Where to fetch from.
-        stop: The offset before which its range ends; None where it has no end.
+        stop: End of its range, exclusive; None without one.
     """
 
     partition: TopicPartition
@@ -38,7 +38,7 @@ class Wish:
 
 
 class Use(Enum):
-    """What fetched data may be used for."""
+    """Permitted uses of fetched data."""
 
     RETURN = "to be returned"
     KEEP = "kept: its partition is paused, or its position is being validated"
@@ -46,7 +46,7 @@ class Use(Enum):
 
 
 class Fetching(Assignment):
-    """The part of `Subscription` that says what may be fetched, and what was returned.
+    """Part of `Subscription` with the fetch positions and the returned positions.
 
     Args:
         policy: `auto.offset.reset`.
@@ -87,7 +87,7 @@ class Fetching(Assignment):
         """Move the position to where an answer ends, and note its log's offsets.
 
         Args:
-            wish: What was asked for.
+            wish: The request.
             after: Where the next fetch begins; None where nothing came.
             end: Where the log ends, as the leader said.
             written: Where it ends regardless of transactions that are open; None where
@@ -135,7 +135,7 @@ class Fetching(Assignment):
     # --- the application thread ------------------------------------------------------
 
     def use_of(self, tp: TopicPartition, ticket: int) -> Use:
-        """What data fetched under a ticket may be used for."""
+        """Return the permitted use of data fetched under a ticket."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.ticket != ticket or state.giving_up:
@@ -146,11 +146,11 @@ class Fetching(Assignment):
 
     @property
     def is_tracked(self) -> bool:
-        """Whether records that are returned count as outstanding until they are done."""
+        """True if returned records count as outstanding until they are done."""
         return self.tracking is not None
 
     def room(self) -> int:
-        """How many more records of all partitions may be returned, where they are tracked."""
+        """Return the number of further records, of all partitions, that tracking allows."""
         with self._lock:
             tracking = self.tracking
             if tracking is None:
@@ -165,7 +165,7 @@ class Fetching(Assignment):
             return max(0, room)
 
     def room_of(self, tp: TopicPartition) -> int:
-        """How many more records of one partition may be returned, where they are tracked."""
+        """Return the number of further records of one partition that tracking allows."""
         with self._lock:
             state, tracking = self._partitions.get(tp), self.tracking
             if state is None or tracking is None:
@@ -186,10 +186,10 @@ class Fetching(Assignment):
         """Note what is returned to the user; False when it must not be returned.
 
         Args:
-            tp: Of which partition.
-            ticket: Under which it was fetched.
+            tp: The partition.
+            ticket: The ticket of the fetch.
             returned: How far it goes.
-            has_it: Whether he has it already, and is done with it.
+            has_it: True if the user has it already, and is done with it.
             handed: The records in it, where they are tracked.
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""What the member subscribes to, and the partitions that its group has assigned to it.
+"""Subscription of the member, and the partitions that its group has assigned to it.
 
 Thread: both, under the subscription's lock, like all of it.
 
@@ -43,7 +43,7 @@ class Subscribed:
         topics: The topics by name; of a `re.Pattern`, those that match it.
         pattern: What topics are matched by: a `re.Pattern` by us, a
             `SubscriptionPattern` by the broker; None for names.
-        listens: Whether the user wants to hear of what comes and goes.
+        listens: True if there is a listener.
     """
 
     term: int
@@ -92,18 +92,18 @@ class GroupAssignment(Assignment):
 
     @property
     def subscribed(self) -> Subscribed | None:
-        """What is subscribed to; None if nothing is."""
+        """The present subscription; None without one."""
         with self._lock:
             return self._subscribed
 
     def follows_pattern(self) -> bool:
-        """Whether topics are subscribed to by a pattern, of either kind."""
+        """True if the subscription is a pattern, of either kind."""
         subscribed = self.subscribed
         return subscribed is not None and subscribed.pattern is not None
 
     @property
     def is_used(self) -> bool:
-        """Whether anything is subscribed to or assigned."""
+        """True if anything is subscribed to or assigned."""
         with self._lock:
             return self._subscribed is not None or bool(self._partitions)
 
@@ -127,12 +127,12 @@ class GroupAssignment(Assignment):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether `unsubscribe` or `close` has begun and not ended."""
+        """True from the start of `unsubscribe` or `close` to its end."""
         with self._lock:
             return self._leaving or self._closing
 
     def hears(self, partitions: Iterable[TopicPartition]) -> None:
-        """Note that the listener is about to be told of these as assigned."""
+        """Note that the listener is about to be called with these as assigned."""
         with self._lock:
             for tp in partitions:
                 state = self._partitions.get(tp)
@@ -140,7 +140,7 @@ class GroupAssignment(Assignment):
                     state.told = True
 
     def heard(self, partitions: Collection[TopicPartition]) -> None:
-        """Remove revoked partitions of which the listener has been told."""
+        """Remove revoked partitions, once the listener has returned."""
         with self._lock:
             self._keep(
                 [
@@ -165,7 +165,7 @@ class GroupAssignment(Assignment):
             return frozenset() if self._subscribed is None else frozenset(self._partitions)
 
     def told(self) -> frozenset[TopicPartition]:
-        """The same, without those of which the listener was not told yet."""
+        """Return the assigned partitions that the listener has been called with."""
         with self._lock:
             return frozenset() if self._subscribed is None else self._told()
 
@@ -211,10 +211,10 @@ class GroupAssignment(Assignment):
         """Add assigned partitions; False when the term is over.
 
         Args:
-            term: In which that was decided.
-            partitions: Which.
-            awaiting: Whether they are fetched only when their callback has returned.
-            ids: Of which topics they are, where the group has given them by that.
+            term: The term of that decision.
+            partitions: The partitions.
+            awaiting: True if they are fetched only after their callback.
+            ids: Topic ids, where the group assigns by id.
         """
         with self._lock:
             if not self._goes_on(term):
@@ -244,8 +244,8 @@ class GroupAssignment(Assignment):
         """Set the topics that match the pattern; returns whether they have changed.
 
         Args:
-            version: Of what was subscribed to when they were matched.
-            topics: Which.
+            version: The version of the subscription that they matched.
+            topics: The topics.
         """
         with self._lock:
             now = self._subscribed

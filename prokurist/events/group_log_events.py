@@ -1,4 +1,4 @@
-"""What is told of the group: joining, rebalances, heartbeats, the end of a membership.
+"""Log events of the group: joining, rebalances, heartbeats, the end of a membership.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """

@@ -1,4 +1,4 @@
-"""What an iteration has in hand, and its next step: what both twins offer.
+"""Records lent to an iteration, and its next step: interface of both twins.
 
 Thread: the application's; `Steady.off` comes from any, and from a signal handler. Readers on
 the network thread may see a record's step half made, which tells them of the one before it.
@@ -27,7 +27,7 @@ MODULES: Final[Mapping[str, str]] = {
 
 
 class Handed(Protocol):
-    """What a record says of its place."""
+    """Interface of a record's place."""
 
     @property
     def offset(self) -> int:
@@ -41,7 +41,7 @@ class Handed(Protocol):
 
 
 class Steady(Protocol):
-    """Whether the next step may be made without a look round."""
+    """Flag of the fast path: the next step may skip its checks."""
 
     def on(self) -> None:
         """It may."""
@@ -58,7 +58,7 @@ class Hand(Protocol):
     Attributes:
         last: The record that was handed out last.
         before: The one before that.
-        in_hand: Whether the user has not done with the last one yet.
+        in_hand: True until the user is done with the last one.
         given: How many records were handed out.
         due: When a step has to look round in any case; infinite for never.
     """

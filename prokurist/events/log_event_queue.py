@@ -1,4 +1,4 @@
-"""What has happened and waits to be told to `on_event`, by the next poll.
+"""Queue of log events for `on_event`, which the next poll passes on.
 
 Thread: either puts, outside of every lock; the application's takes. `_lock` guards the queue
 and the counts; the poll that waits is woken outside it.
@@ -21,7 +21,7 @@ MOST: Final = 256
 
 
 class LogEventQueue:
-    """The events that no poll has told yet.
+    """Log events that no poll has passed to `on_event` yet.
 
     Args:
         poll_activity: Has an iteration's next step be a poll.
@@ -29,7 +29,7 @@ class LogEventQueue:
         most: How many are kept.
 
     Attributes:
-        wakes: Whether a new event wakes the poll; not while the callback runs.
+        wakes: True if a new event wakes the poll; not while the callback runs.
         dropped: How many were dropped so far.
     """
 
@@ -67,7 +67,7 @@ class LogEventQueue:
         return replace(event, age=max(0.0, now - at))
 
     def take_dropped(self) -> int:
-        """How many were dropped since the last look."""
+        """Return the number of events dropped since the last look."""
         with self._lock:
             dropped, self._untold = self._untold, 0
             return dropped

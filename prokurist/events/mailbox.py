@@ -87,7 +87,7 @@ class Mailbox(Generic[Event]):
 
     @property
     def is_held_here(self) -> bool:
-        """Whether this thread is in a post that a signal handler has interrupted.
+        """True if this thread is in a post that a signal handler has interrupted.
 
         The reader cannot drain meanwhile.
         """

@@ -1,4 +1,4 @@
-"""What both threads know of this member of its group: who it is, and when it polls.
+"""The member's identity in its group, and the times of its polls, for both threads.
 
 Thread: both. Each object has one lock, held for a few assignments.
 
@@ -42,7 +42,7 @@ class Identity:
         member_id: Its id; empty where it has none.
         epoch: The classic generation, or the member epoch; −1 where there is none.
         instance_id: The static member's name, where there is one.
-        by_epoch: Whether `epoch` is a member epoch (KIP-848).
+        by_epoch: True if `epoch` is a member epoch (KIP-848).
         incarnation: Never sent: it grows whenever what was owned may have been assigned to
             another member, so two identities with the same one own the same partitions.
         departing: Whether it is about to leave: what it commits now it cannot commit after
@@ -59,7 +59,7 @@ class Identity:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the group counts it among its members."""
+        """True if the group counts this client among its members."""
         return self.role in (Role.MEMBER, Role.REBALANCING)
 
     @property
@@ -99,7 +99,7 @@ class MemberIdentity:
 
         Args:
             identity: Its incarnation is replaced by the present one.
-            reassigned: Whether what was owned before may be another member's.
+            reassigned: True if another member may own the former partitions.
         """
         with self._lock:
             number = self._identity.incarnation + reassigned
@@ -134,12 +134,12 @@ class MemberIdentity:
 
 
 class PollActivity:
-    """When the application was in `poll` last, and whether the membership waits for the next.
+    """Time of the application's last `poll`, and the membership's wait for the next.
 
     Attributes:
         wanted: Whether the membership waits. Written under the lock; an iteration reads it
             between any two records without, and at the worst sees it one record later.
-        steady: Whether an iteration may go on without a look here.
+        steady: The iteration's fast path, which skips a look here.
     """
 
     def __init__(self) -> None:

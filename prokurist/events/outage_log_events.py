@@ -1,4 +1,4 @@
-"""What is told while no broker can be reached, and of topics and partitions that do not exist.
+"""Log events of outages: brokers out of reach, topics and partitions that do not exist.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """

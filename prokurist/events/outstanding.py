@@ -1,4 +1,4 @@
-"""Records of one partition that were returned and are not done, which may end out of order.
+"""Outstanding records of one partition: returned and not done, in any order of completion.
 
 Thread: the holder of the lock of the `Subscription` that owns it.
 
@@ -18,7 +18,7 @@ ReturnedRuns: TypeAlias = Sequence[tuple[Sequence[int], int | None]]
 
 @dataclass(slots=True)
 class Tracking:
-    """The bounds of what may be outstanding in one client, and what was told of it.
+    """Bounds on outstanding records of one client, and counts of finished ones.
 
     Attributes:
         most: Records of all partitions that may be outstanding.
@@ -28,7 +28,7 @@ class Tracking:
         twice: How often one was told that was done already.
         given_up: How often one was told of a partition that was given up, or was sought
             elsewhere, since the record was returned.
-        held_up: Whether a poll has left records out because of a bound.
+        held_up: True if a poll has left records out because of a bound.
     """
 
     most: int
@@ -59,12 +59,12 @@ class OutstandingOffsets:
 
     @property
     def unfinished(self) -> int:
-        """How many records are outstanding."""
+        """Number of outstanding records."""
         return len(self._unfinished)
 
     @property
     def uncommitted(self) -> int:
-        """How many records were returned at and after the lowest one that is outstanding."""
+        """Number of records returned at or after the lowest outstanding one."""
         return len(self._order)
 
     @property
@@ -80,7 +80,7 @@ class OutstandingOffsets:
 
         Args:
             offsets: Their offsets, in order.
-            epoch: The leader epoch in which they were written.
+            epoch: Their leader epoch.
             before: The leader epoch of the record before the first of them.
         """
         for offset in offsets:

@@ -1,4 +1,4 @@
-"""How far one assigned partition has come, and what has to happen before it is read.
+"""State of one assigned partition: its position, and the obstacles to reading it.
 
     NEW ──────► RESETTING ──► VALID ◄──► VALIDATING
      │ (committed, or sought)   ▲  │         │
@@ -85,8 +85,8 @@ class PartitionState:
             that is asked by the topic's id, and so tells which topic it is of.
         sought: Where the user has placed it, or a policy, when it was placed last; None for
             what the group has committed.
-        paused: Whether the user wants no records of it for now.
-        stuck: Whether fetching has met something that a poll has to see first.
+        paused: True if the user has paused it.
+        stuck: True if a poll has to raise an error of fetching first.
         confirmed_in: The leader epoch in which the position is known to be good; None
             where no leader has told one.
         asked: Whether `poll` has asked for what is missing, under this ticket, and
@@ -97,10 +97,10 @@ class PartitionState:
             that lag may have done wrongly.
         awaiting: Whether the group has given it and its callback has not returned:
             nothing of it is fetched yet.
-        told: Whether the user has heard, or need not hear, that the group has given it.
+        told: True once the listener has heard of its assignment, or need not.
         born: The ticket of its assignment, which answers about its log are bound to.
         end: Where the log ends, as far as we have heard; for the lag.
-        end_asked: Whether that is being looked up.
+        end_asked: True while that is being looked up.
         written: Where it ends regardless of transactions that are open, as far as we have
             heard; None for who does not wait for these.
         start: Where the log begins, as far as we have heard.
@@ -199,13 +199,13 @@ class PartitionState:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the log has records that have not been returned, as far as is known."""
+        """True if the log is known to have records that have not been returned."""
         at = self.returned
         return at is not None and self.end is not None and at.offset < self.end
 
     @property
     def held_back(self) -> int:
-        """How many offsets transactions that are open hold back, as far as is known."""
+        """Number of offsets known to be held back by open transactions."""
         if self.written is None or self.end is None:
             return 0
         return max(0, self.written - self.end)
@@ -241,12 +241,12 @@ class PartitionState:
 
     @property
     def missing(self) -> bool:
-        """Whether a broker has to be asked before the partition can be read."""
+        """True if reading needs an answer of a broker first."""
         return self.standing is not FetchState.VALID
 
     @property
     def done(self) -> Position | None:
-        """The next offset after what the user has done with: what a commit commits."""
+        """The offset to commit: one past the last record that is done."""
         hand = self.hand
         if hand is None or not hand.in_hand:
             return self.returned
@@ -255,7 +255,7 @@ class PartitionState:
 
     @property
     def tracked(self) -> Position | None:
-        """What a commit commits where outstanding records are tracked."""
+        """The offset to commit where outstanding records are tracked."""
         lowest = None if self.outstanding is None else self.outstanding.lowest
         return self.returned if lowest is None else Position(*lowest)
 
@@ -289,7 +289,7 @@ class PartitionState:
             self.put_down()
 
     def forget_done(self) -> None:
-        """Forget what was stored and what is outstanding: reading goes on elsewhere."""
+        """Forget stored offsets and outstanding records: reading goes on elsewhere."""
         self.stored = self.outstanding = None
 
     def cut_back(self, offset: int) -> None:
@@ -303,12 +303,12 @@ class PartitionState:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether it is being revoked, or awaits its callback: nothing of it is fetched."""
+        """True during a revocation, or before the callback: nothing is fetched."""
         return self.giving_up or self.awaiting
 
     @property
     def fetchable(self) -> bool:
-        """Whether more of it may be fetched."""
+        """True if more may be fetched."""
         return (
             self.standing is FetchState.VALID
             and not self.paused
@@ -319,7 +319,7 @@ class PartitionState:
 
     @property
     def _ends_here(self) -> bool:
-        """Whether all of its range has been fetched."""
+        """True if the whole range has been fetched."""
         position, stop = self.position, self.stop
         return position is not None and stop is not None and position.offset >= stop
 

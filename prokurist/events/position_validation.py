@@ -71,8 +71,8 @@ class PositionValidation(Assignment):
         """Mark a position as validated: the leader has confirmed it, or is too old to ask.
 
         Args:
-            wanted: What was asked for.
-            leader_epoch: In which epoch of its it was asked, where that is known.
+            wanted: The request.
+            leader_epoch: The leader epoch of that query, where known.
         """
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
@@ -96,11 +96,11 @@ class PositionValidation(Assignment):
 
         Args:
             tp: The partition.
-            ticket: Under which the leader was asked; with an older one nothing happens.
+            ticket: The ticket of the query; with an older one nothing happens.
             epoch: The last epoch that the leader's log shares with what was read;
                 None for none.
             end_offset: Where that epoch ends in the leader's log; None likewise.
-            leader_epoch: In which epoch of the leader's, where that is known.
+            leader_epoch: The leader epoch of that query, where known.
 
         Returns:
             What the user has to hear, if there is no policy.

@@ -1,4 +1,4 @@
-"""What a producer tells of its states; see `log_events`.
+"""Log events of a producer; see `log_events`.
 
 Thread: any; nothing here changes.
 """

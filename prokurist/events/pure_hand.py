@@ -27,7 +27,7 @@ class Hand:
 
     Args:
         _steady: Never on.
-        records: What was lent.
+        records: The lent records.
         _now: Not asked: a slow step reads the clock itself.
     """
 

@@ -1,4 +1,4 @@
-"""What a member's rebalances are counted by.
+"""Counters of a member's rebalances.
 
 Thread: the network thread writes, any reads.
 """

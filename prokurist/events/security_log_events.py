@@ -1,4 +1,4 @@
-"""What is told of TLS and SASL: what is not verified or encrypted, and files that were renewed.
+"""Log events of TLS and SASL: missing verification or encryption, and renewed files.
 
 Rows of the table in `events/log_events.py`. Thread: any; nothing here changes.
 """

@@ -1,4 +1,4 @@
-"""What commits without offsets commit, and what is marked as done: a part of `Subscription`.
+"""Offsets for commits without arguments, stored or tracked: a part of `Subscription`.
 
 Thread: any, under the subscription's lock, like all of it. Workers of the user tell from
 threads of their own what is done; everything else is the application thread's.
@@ -34,7 +34,7 @@ class Committable(NamedTuple):
 
 
 class Outstanding(NamedTuple):
-    """What was returned and cannot be committed yet, of all partitions.
+    """Counts of outstanding records, of all partitions.
 
     Attributes:
         records: How many records are not done.
@@ -48,13 +48,13 @@ class Outstanding(NamedTuple):
 
 
 class StoredOffsets(TopicIds):
-    """The part of a subscription that knows what is to be committed.
+    """Part of `Subscription` with the offsets to commit.
 
     Args:
         policy: `auto.offset.reset`.
 
     Attributes:
-        stores: Whether commits commit what is stored, and not what is returned.
+        stores: True if commits take stored offsets, not returned positions.
         stored: Grows with everything that is stored or done.
     """
 
@@ -66,7 +66,7 @@ class StoredOffsets(TopicIds):
     # --- the application thread ------------------------------------------------------
 
     def committable(self, *, unasked: bool = False) -> Committable:
-        """What a commit without offsets commits: one past what the user has done with.
+        """Return the offsets for a commit without arguments: one past the last done records.
 
         Nothing of a topic that was deleted, and whose name stands for another one; and
         nothing of a range, which is the progress of no group.
@@ -165,7 +165,7 @@ class StoredOffsets(TopicIds):
             return False
 
     def take_held_up(self) -> bool:
-        """Whether a poll has left records out because of a bound; asked once."""
+        """Return True once if a poll has left records out because of a bound."""
         with self._lock:
             tracking = self.tracking
             if tracking is None or not tracking.held_up:
@@ -174,7 +174,7 @@ class StoredOffsets(TopicIds):
             return True
 
     def outstanding(self, partitions: Collection[TopicPartition] | None = None) -> Outstanding:
-        """What was returned and is not done, of some partitions or of all."""
+        """Count the outstanding records of some partitions, or of all."""
         with self._lock:
             records = uncommitted = 0
             full: list[TopicPartition] = []

@@ -1,4 +1,4 @@
-"""What the consumer reads, and how far it has come: shared by both threads.
+"""Subscription of a consumer, with the positions of its partitions: shared by both threads.
 
 Thread: both, under `_lock`, which is held for a few assignments and never while
 anything is called. Every method is one such step; what it returns is a copy.
@@ -28,8 +28,8 @@ class Place(NamedTuple):
     """The offsets of an assigned partition; None for what is not known.
 
     Attributes:
-        partition: Which.
-        position: The next offset after what the user has done with.
+        partition: The partition.
+        position: The offset after the last record that is done.
         start: Where its log begins.
         end: Where its log ends.
         committed: What the group has committed.
@@ -50,14 +50,14 @@ class Survey(NamedTuple):
     """The assigned partitions, by what is known of their positions.
 
     Attributes:
-        subscribed: Whether topics are subscribed to.
+        subscribed: True with a subscription to topics.
         topics: The topics of what is assigned, and those that are subscribed to.
-        assigned: What is assigned.
-        read: What of it is neither paused nor about to be given back.
-        unplaced: What of that has no position that can be read from.
-        unanswered: What of that no fetch was answered for, and whose end is not known.
-        behind: What of that has records that have not been returned, as far as is known.
-        held_back: How many offsets of that transactions that are open hold back.
+        assigned: The assigned partitions.
+        read: Those neither paused nor about to be revoked.
+        unplaced: Of these, those without a valid position.
+        unanswered: Of these, those without an answered fetch or a known end.
+        behind: Of these, those known to have records not yet returned.
+        held_back: Offsets of these held back by open transactions.
     """
 
     subscribed: bool
@@ -71,11 +71,11 @@ class Survey(NamedTuple):
 
 
 class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets):
-    """The subscription of a consumer: what is assigned, the positions, and their states.
+    """Subscription of a consumer: assigned partitions, with their positions and states.
 
     Args:
         policy: `auto.offset.reset`.
-        stores: Whether commits commit what is stored, and not what is returned.
+        stores: True if commits take stored offsets, not returned positions.
     """
 
     def __init__(self, policy: OffsetReset, *, stores: bool = False) -> None:
@@ -236,7 +236,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 state.asked = state.end_asked = False
 
     def take_stale(self) -> bool:
-        """Whether something that `poll` asked for has become worthless; true once."""
+        """Return True once if an answer that `poll` asked for has become stale."""
         with self._lock:
             stale, self._stale = self._stale, False
             return stale
@@ -260,10 +260,10 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return max(0, state.end - state.done.offset), None
 
     def at_end(self, partitions: Collection[TopicPartition]) -> bool:
-        """Whether all that logs held when they were last heard of was returned.
+        """Return True if all records up to the last known log ends were returned.
 
         Args:
-            partitions: Which; of none, all that are assigned.
+            partitions: The partitions; all assigned ones if empty.
 
         Raises:
             IllegalStateException: A partition is not assigned.
@@ -311,7 +311,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
     def still_wanted(
         self, wanted: PositionRequest | AssignedPartition | SubscribedTopic
     ) -> bool:
-        """Whether a ticket or an assignment is still current."""
+        """True if a ticket or an assignment is still current."""
         with self._lock:
             if isinstance(wanted, SubscribedTopic):
                 asked = self._subscribed
@@ -362,7 +362,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return bool(left)
 
     def end_wanted(self, tp: TopicPartition, born: int) -> bool:
-        """Whether a looked-up log end would still be used."""
+        """True if a log end that is being looked up would still be used."""
         with self._lock:
             state = self._partitions.get(tp)
             return state is not None and state.born == born
@@ -382,9 +382,9 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Set the position that the leader has confirmed; False if its ticket is old.
 
         Args:
-            wanted: What was asked for.
+            wanted: The request.
             position: The answer.
-            confirmed_in: The leader epoch in which it was given, where it is known.
+            confirmed_in: The leader epoch of the answer, where known.
         """
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)

@@ -1,4 +1,4 @@
-"""How many values fell below which bound: the part of a histogram that a recording touches.
+"""Counts of values by upper bound: the part of a histogram that each recording changes.
 
 Thread: one writes, any reads.
 Invariants: no number ever falls.

@@ -1,4 +1,4 @@
-"""What a client tells of the metrics that it pushes; see `log_events`.
+"""Log events of a client's metrics push; see `log_events`.
 
 Thread: any; nothing here changes.
 """

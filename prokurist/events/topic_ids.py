@@ -136,7 +136,7 @@ class TopicIds(Assignment):
                     state.topic = ids[tp.topic]
 
     def is_disputed(self, tp: TopicPartition) -> bool:
-        """Whether the group gave a partition by its id, and metadata name another topic."""
+        """True if metadata give another id to the topic of a partition assigned by id."""
         with self._lock:
             state = self._partitions.get(tp)
             return state is not None and state.replaced
@@ -151,7 +151,7 @@ class TopicIds(Assignment):
             self._names[name] = Name(topic, known.id)
 
     def _has_ended(self, tp: TopicPartition, state: PartitionState) -> bool:
-        """Whether a partition's topic was deleted and its name used again."""
+        """True if the partition's topic was deleted and its name used again."""
         name = self._names.get(tp.topic)
         return name is not None and state.topic is not None and state.topic == name.former
 

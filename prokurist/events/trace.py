@@ -53,19 +53,19 @@ class EventKind:
     """A kind of log event: a row of the table.
 
     Attributes:
-        name: Its name, which stays.
+        name: Its stable name.
         level: How loud it is.
         text: The sentence, with its keys in braces.
-        learns: What an operator learns from it, for the documentation.
-        area: What it is about; the logger is `prokurist.` and this.
-        side: Which thread tells it.
+        learns: An operator's use of it, for the documentation.
+        area: Its area; the logger is `prokurist.` and this.
+        side: The thread that emits it.
         also: Keys that the sentence leaves out.
-        traceback: Whether the `error` is of use with its traceback.
-        fine: Whether it happens many times in a call.
+        traceback: True if the traceback of `error` is useful.
+        fine: True if it happens many times in a call.
         story: The key that tells one trouble from another, where it is told as a storm:
             while it lasts, one line each `EVERY` seconds.
         patience: Seconds that such a trouble may last before it is worth a line.
-        ends: What is over with this. It is told only if that was.
+        ends: The problem that it ends. It is emitted only after that one.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Trace:
         now: The clock's reading.
 
     Attributes:
-        fine: Whether a reader wants what happens many times in a call.
+        fine: True if a reader wants events that happen many times in a call.
     """
 
     __slots__ = ("_fine_readers", "_numbers", "_readers", "client_id", "fine", "group", "now")

@@ -48,7 +48,7 @@ class Waiter:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened."""
+        """True once it has been opened."""
         return not self._bolt.locked()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The reader that keeps for `on_event` what the log says at INFO and above.
+"""Reader of the trace that queues log events at INFO and above for `on_event`.
 
 It has storms of its own, which are told what the log's are told: so an event is kept where
 the log writes a line, whatever levels and handlers the application has set.

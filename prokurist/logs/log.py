@@ -1,4 +1,4 @@
-"""The reader that writes the log: to structlog where the application uses it, else to logging.
+"""Reader of the trace that writes the log: to structlog if in use, else to logging.
 
 Nothing is configured here, no handler is added, and structlog is never imported: an
 application that uses it has imported and configured it. What is written where:
@@ -69,7 +69,7 @@ class Log:
 
 
 def wants_calls() -> bool:
-    """Whether single calls are logged by a client that is built now."""
+    """True if a client built now logs single calls."""
     return ROOT.isEnabledFor(Level.DEBUG)
 
 

@@ -37,7 +37,7 @@ class Storms:
         self._stories: dict[tuple[EventKind, str], Story] = {}
 
     def lasted(self, kind: EventKind, values: Mapping[str, object], now: float) -> float | None:
-        """How long a problem has lasted if a line is due; None to hold the line back.
+        """Return the duration of a problem if a line is due; None to hold the line back.
 
         Returns:
             For how many seconds its trouble has lasted; None for no line.

@@ -12,7 +12,7 @@ def main(arguments: Sequence[str]) -> int:
     """Write one page to standard output.
 
     Args:
-        arguments: Which page: "docs".
+        arguments: The page: "docs".
 
     Returns:
         The exit status: 0, or 2 for anything else than one known page.

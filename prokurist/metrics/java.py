@@ -1,4 +1,4 @@
-"""What Java's consumer and producer call their metrics, and which of ours answers to each.
+"""Names of Java's consumer and producer metrics, and our counterparts.
 
 Thread: any.
 
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 
 class Answer(NamedTuple):
-    """What stands in a Java metric's place.
+    """Our counterpart of a Java metric.
 
     Attributes:
         ours: The names of our metrics; empty where there is none.

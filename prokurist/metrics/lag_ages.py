@@ -1,8 +1,8 @@
-"""How old the first record is that a consumer has not read yet, from one reading to the next.
+"""Ages of the first unread records, estimated between readings of the metrics.
 
-Each reading of the metrics notes where the logs end. From that follows when the record at a
-position was written, to within the time between two readings; of what was there at the first
-reading it is known only that it is at least as old.
+Each reading notes the log end offsets. From these follows the time at which the record at a
+position was written, to within the interval of two readings. Of records older than the first
+reading, only a lower bound is known.
 
 Thread: any; two readers at once may lose a note of one of them.
 """
@@ -22,7 +22,7 @@ Log: TypeAlias = tuple[TopicPartition, UUID | None]
 
 
 class LagAges:
-    """What was noted of the clients of this process."""
+    """Log end offsets seen, of all clients of this process."""
 
     def __init__(self) -> None:
         self._clients: WeakKeyDictionary[CountedConsumer, dict[Log, LogEnds]] = (
@@ -32,7 +32,7 @@ class LagAges:
     def seen(
         self, client: CountedConsumer, places: Sequence[Place], now: float
     ) -> dict[TopicPartition, float]:
-        """Note where the logs end, and tell the ages in seconds; 0 where all is read.
+        """Note the log ends, and return the ages in seconds; 0 for a partition read to its end.
 
         Args:
             client: Whose partitions they are.

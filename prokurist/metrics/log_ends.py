@@ -1,4 +1,4 @@
-"""Samples of a log's end offsets, from which the age of the oldest unprocessed record follows.
+"""Samples of a log's end offsets, for the age of the oldest unprocessed record.
 
 Thread: one writes, any may read: what is read is one tuple, which is replaced.
 Invariants: so many samples at most; where they become too many every second one between
@@ -15,7 +15,7 @@ MOST_SAMPLES: Final = 64
 """For one partition."""
 
 Sample = tuple[int, float]
-"""Where the log ended, and when that was seen."""
+"""Log end offset, and its time."""
 
 
 class LogEnds:

@@ -1,4 +1,4 @@
-"""What one client has counted, as a mapping, without Prometheus.
+"""Counters of one client as a mapping, without Prometheus.
 
 Thread: any.
 """

@@ -11,13 +11,13 @@ from typing import Generic, TypeAlias, TypeVar
 from prokurist.events.counter_types import Histogram
 
 Read_contra = TypeVar("Read_contra", contravariant=True)
-"""What a row is read off: one client or one query, at one moment."""
+"""Source of a row's values: one client or one query, at one moment."""
 
 Labels: TypeAlias = tuple[str, ...]
 """The values of a metric's labels, in the order of their names."""
 
 Value: TypeAlias = tuple[Labels, float | Histogram]
-"""What a metric came to, for some values of its labels."""
+"""A metric's value for one combination of its labels."""
 
 Sample: TypeAlias = tuple[str, tuple[tuple[str, str], ...], float]
 """One line of the exposition: a name, labels and a number."""
@@ -31,7 +31,7 @@ class MetricKind(Enum):
     GAUGE = "gauge"
     """It is what it is at this moment."""
     HISTOGRAM = "histogram"
-    """How many values fell below which bound."""
+    """Counts of values by upper bound."""
 
 
 @dataclass(frozen=True, slots=True)

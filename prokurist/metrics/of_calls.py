@@ -10,25 +10,25 @@ from prokurist.metrics.reading import ClientReading
 
 
 def call_seconds(at: ClientReading) -> Iterator[Value]:
-    """How long calls took, by the call's name."""
+    """Yield the durations of calls, by the call's name."""
     for name, call in at.client.calls.calls.children.items():
         yield (name,), call.seconds
 
 
 def timed_out(at: ClientReading) -> Iterator[Value]:
-    """How many calls timed out, by the call's name."""
+    """Yield the numbers of calls that timed out, by the call's name."""
     for name, call in at.client.calls.calls.children.items():
         yield (name,), call.timed_out
 
 
 def attempts(at: ClientReading) -> Iterator[Value]:
-    """How many requests calls sent, by the call's name."""
+    """Yield the numbers of requests sent by calls, by the call's name."""
     for name, call in at.client.calls.calls.children.items():
         yield (name,), call.attempts
 
 
 def closing(at: ClientReading) -> Iterator[Value]:
-    """How long closing took, by the phase."""
+    """Yield the durations of closing, by phase."""
     for name, seconds in at.client.calls.closing.children.items():
         yield (name,), seconds
 

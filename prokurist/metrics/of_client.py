@@ -20,7 +20,7 @@ def started(at: ClientReading) -> Iterator[Value]:
 
 
 def info(at: ClientReading) -> Iterator[Value]:
-    """What the client is made of, and its group; empty for a producer."""
+    """Yield the client's versions, implementation, group and rack; no group for a producer."""
     group = protocol = ""
     if isinstance(at, ConsumerReading) and at.client.config.group_id is not None:
         group, protocol = at.client.config.group_id, at.client.config.group_protocol

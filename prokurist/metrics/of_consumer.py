@@ -47,7 +47,7 @@ def heartbeat_age(at: ConsumerReading) -> Iterator[Value]:
 
 
 def is_member(at: ConsumerReading) -> Iterator[Value]:
-    """Whether the client is a member of its group; no value without a group."""
+    """Yield 1 while the client is a member of its group; nothing without a group."""
     if at.client.config.group_id is not None:
         yield (), at.client.side.member_identity.identity.is_counted
 
@@ -66,7 +66,7 @@ def outstanding(
 
 
 def done(at: ConsumerReading) -> Iterator[Value]:
-    """What a tracker was told, by what came of it."""
+    """Yield the numbers of records reported to a tracker as done, by result."""
     tracking = at.client.side.subscription.tracking
     if tracking is not None:
         yield ("counted",), tracking.counted
@@ -75,25 +75,25 @@ def done(at: ConsumerReading) -> Iterator[Value]:
 
 
 def callbacks(at: ConsumerReading) -> Iterator[Value]:
-    """How long callbacks took, by the listener's method."""
+    """Yield the durations of callbacks, by the listener's method."""
     for name, seconds in at.client.calls.callbacks.children.items():
         yield (name,), seconds
 
 
 def records(at: ConsumerReading) -> Iterator[Value]:
-    """How many records were returned, by topic."""
+    """Yield the numbers of records returned, by topic."""
     for topic, consumed in at.client.topics.children.items():
         yield (topic,), consumed.records
 
 
 def consumed_bytes(at: ConsumerReading) -> Iterator[Value]:
-    """How many bytes of records were returned, by topic."""
+    """Yield the bytes of records returned, by topic."""
     for topic, consumed in at.client.topics.children.items():
         yield (topic,), consumed.bytes
 
 
 def committed_offsets(at: ConsumerReading) -> Iterator[Value]:
-    """What is committed, of each listed partition of which it is known."""
+    """Yield the committed offset of each listed partition, where known."""
     for place in at.partitions.listed:
         if (offset := place.committed) is not None:
             yield (place.partition.topic, str(place.partition.partition)), offset

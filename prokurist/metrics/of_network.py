@@ -36,7 +36,7 @@ def by_node(
 
 
 def lateness(at: ClientReading) -> Iterator[Value]:
-    """How late the loop is; no value once its thread has ended."""
+    """Yield the lateness of the network loop; nothing once its thread has ended."""
     side = at.client.side
     due = side.timer.next_at
     if side.thread.alive:

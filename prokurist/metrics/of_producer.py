@@ -10,19 +10,19 @@ from prokurist.metrics.reading import ProducerReading
 
 
 def records(at: ProducerReading) -> Iterator[Value]:
-    """How many records were delivered, by topic."""
+    """Yield the numbers of records delivered, by topic."""
     for topic, produced in at.counters.topics.children.items():
         yield (topic,), produced.records
 
 
 def produced_bytes(at: ProducerReading) -> Iterator[Value]:
-    """How many bytes of records were delivered, by topic."""
+    """Yield the bytes of records delivered, by topic."""
     for topic, produced in at.counters.topics.children.items():
         yield (topic,), produced.bytes
 
 
 def errors(at: ProducerReading) -> Iterator[Value]:
-    """How many records have failed, in batches or before, by the error's name."""
+    """Yield the numbers of failed records, in a batch or before, by the error's name."""
     failed: dict[str, int] = {}
     for family in (at.counters.errors, at.client.sends.errors):
         for name, count in family.children.items():
@@ -32,7 +32,7 @@ def errors(at: ProducerReading) -> Iterator[Value]:
 
 
 def waits(at: ProducerReading) -> Iterator[Value]:
-    """How long `send` waited, by what for."""
+    """Yield the waiting times of `send`, by cause."""
     for what, seconds in at.client.sends.waits.children.items():
         yield (what,), seconds
 

@@ -10,7 +10,7 @@ from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, o
 from prokurist.metrics.queries import PartitionReading, QueryReading
 
 LABELS: Final = ("query", "group")
-"""What every series of these has beside the labels of its row."""
+"""Labels of every series of a query, beside those of its row."""
 
 
 def by_partition(
@@ -28,7 +28,7 @@ def by_partition(
 
 
 def commits(at: QueryReading) -> Iterator[Value]:
-    """How many commits were made, by how they ended."""
+    """Yield the numbers of commits, by result."""
     for result, count in at.commits.items():
         yield (result,), count
 

@@ -48,7 +48,7 @@ def varint(value: int) -> bytes:
 
 
 def key(field: int, wire_type: int) -> bytes:
-    """What stands before a field."""
+    """Encode a field's tag: its number and wire type."""
     return varint(field << 3 | wire_type)
 
 

@@ -26,7 +26,7 @@ class PartitionReading:
     """One partition that a query reads.
 
     Attributes:
-        partition: Which.
+        partition: The partition.
         committed: What the group has; None while that is not known, or nothing.
         end: Where the log ended when it was last looked at; None before.
         lag: Offsets between the end of the query's last batch and that.

@@ -76,7 +76,7 @@ class Partitions:
 
 
 class NetworkSide(Protocol):
-    """What the network side of every client has for a reader."""
+    """Interface of each client's network side, for readings."""
 
     @property
     def thread(self) -> NetworkThread:
@@ -95,7 +95,7 @@ class NetworkSide(Protocol):
 
 
 class CountedClient(Protocol):
-    """What every client has for a reader of its counters."""
+    """Interface of each client, for readings of its counters."""
 
     started: int | None
 
@@ -116,7 +116,7 @@ class CountedClient(Protocol):
 
     @property
     def calls(self) -> CallerCounters:
-        """What is counted of calls."""
+        """Counters of calls."""
         ...
 
     def now(self) -> float:
@@ -171,14 +171,14 @@ class ConsumerReading(ClientReading):
 
     @property
     def partitions(self) -> Partitions:
-        """What it reads; looked at once, when a row asks for it."""
+        """Partitions of the consumer; read once, at the first row that needs them."""
         if self._partitions is None:
             self._partitions = looked_at(self.client, self._most)
         return self._partitions
 
     @property
     def ages(self) -> dict[TopicPartition, float]:
-        """How old the oldest record is that is not read yet, of the listed partitions."""
+        """Ages of the oldest unread records, of the listed partitions."""
         if self._ages is None:
             self._ages = AGES.seen(self.client, self.partitions.listed, self.now)
         return self._ages
@@ -244,14 +244,14 @@ def committed_lag_of(place: Place) -> int | None:
 
 
 def lag_of(place: Place) -> int | None:
-    """How many offsets lie between a position and the end of the log."""
+    """Return the number of offsets between the position and the log end."""
     if place.position is None or place.end is None:
         return None
     return max(0, place.end - place.position)
 
 
 def lead_of(place: Place) -> int | None:
-    """How many offsets lie between the beginning of the log and a position."""
+    """Return the number of offsets between the log start and the position."""
     if place.position is None or place.start is None:
         return None
     return max(0, place.position - place.start)

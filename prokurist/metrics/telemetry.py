@@ -1,4 +1,4 @@
-"""What a client pushes to brokers: readings of the catalogue under Java's names, as OTLP.
+"""Telemetry of a client (KIP-714): readings of the catalogue under Java's names, as OTLP.
 
 Thread: the network thread, once an interval; a reading takes as long as a scrape without
 series of single partitions.
@@ -26,7 +26,7 @@ HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What a counter, a gauge or a histogram came to at one moment.
+    """Value of a counter, a gauge or a histogram at one moment.
 
     Attributes:
         number: The value; of a histogram, how many values it has.
@@ -61,7 +61,7 @@ class Amount:
         )
 
     def since(self, before: "Amount") -> "Amount":
-        """What has been added since an earlier moment."""
+        """Return the difference to an earlier amount."""
         counts = self.counts
         if before.counts:
             counts = tuple(a - b for a, b in zip(counts, before.counts, strict=True))
@@ -94,7 +94,7 @@ ZERO: Final = Amount()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When amounts were read, and what they were.
+    """Amounts read at one time.
 
     Attributes:
         clock: The client's clock.
@@ -197,7 +197,7 @@ class TelemetrySource:
     def _gathered(
         self, moment: Moment, row: TelemetryRow, ours: str
     ) -> dict[Attributes, Amount]:
-        """The amounts that count for a row, by the attributes that it is told apart by."""
+        """Sum the amounts of a row by its distinguishing attributes."""
         gathered: dict[Attributes, Amount] = {}
         names = self._catalogue[ours].labels
         for values, amount in moment.amounts.get(ours, {}).items():
@@ -208,7 +208,7 @@ class TelemetrySource:
         return gathered
 
     def _number(self, row: TelemetryRow, measure: Measure, amount: Amount) -> float | None:
-        """What a measure makes of an amount; None where there is nothing to tell."""
+        """Compute a measure of an amount; None without a value."""
         seconds = self._read.clock - self._before.clock
         match measure:
             case Measure.VALUE | Measure.TOTAL:
@@ -247,7 +247,7 @@ def attributes_of(by: str, labels: Mapping[str, str]) -> Iterator[tuple[str, str
 
 
 def labels_of(client: CountedConsumer | CountedProducer) -> dict[str, str]:
-    """What the metrics are of, beside what brokers know of a connection (KIP-714)."""
+    """Return the resource labels of the client that brokers do not know already (KIP-714)."""
     labels = {"client_rack": client.config.client_rack}
     if isinstance(client, CountedConsumer):
         identity = client.side.member_identity.identity

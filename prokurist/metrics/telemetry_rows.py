@@ -1,4 +1,4 @@
-"""What is pushed to brokers: Java's names of metrics, and how each is made of ours.
+"""Rows of pushed metrics: Java's names, each with its computation from ours.
 
 Thread: any; tables.
 
@@ -20,7 +20,7 @@ HEARTBEATS: Final = ("Heartbeat", "ConsumerGroupHeartbeat")
 
 
 class Measure(Enum):
-    """What is made of a counter or histogram of ours."""
+    """Computations on one of our counters or histograms."""
 
     VALUE = "what it is at this moment"
     AVERAGE = "the mean of the values since the last push"
@@ -44,7 +44,7 @@ ENDINGS: Final = {
     Measure.QUOTIENT: "-avg",
     Measure.CYCLE: "-avg",
 }
-"""What the measure adds to the metric's name."""
+"""Suffix of each measure in Java's metric names."""
 
 SUMS: Final = frozenset({Measure.TOTAL, Measure.SUM})
 """Those that only grow."""
@@ -114,12 +114,12 @@ def ratio(group: str, name: str, ours: str, *only: str) -> TelemetryRow:
 def quotient(
     group: str, name: str, ours: str, per: str, *only: str, scale: float = 1.0
 ) -> TelemetryRow:
-    """What one metric has grown by, for each one of another."""
+    """Growth of one metric divided by the growth of another."""
     return TelemetryRow(group, name, ours, (Measure.QUOTIENT,), only, scale=scale, per=per)
 
 
 def wanted_first(client: str) -> Iterator[TelemetryRow]:
-    """What KIP-714 wants of every client."""
+    """Yield the rows that KIP-714 requires of every client."""
     yield count(f"{client}-metrics", "connection-creation", "connections_opened_total")
     yield latency(
         f"{client}-node-metrics", "request-latency", "node_request_seconds", by="node_id"
@@ -155,7 +155,7 @@ def of_network(client: str) -> Iterator[TelemetryRow]:
 
 
 def of_group() -> Iterator[TelemetryRow]:
-    """What a member counts."""
+    """Yield the rows of a group member."""
     group = "consumer-coordinator-metrics"
     yield count(group, "commit", "requests_total", "OffsetCommit")
     yield TelemetryRow(
@@ -182,7 +182,7 @@ def of_group() -> Iterator[TelemetryRow]:
 
 
 def of_fetches() -> Iterator[TelemetryRow]:
-    """What is counted of records and fetches."""
+    """Yield the rows of records and fetches."""
     group = "consumer-fetch-manager-metrics"
     yield value(group, "records-lag-max", "consumer_records_lag_max")
     yield value(group, "records-lead-min", "consumer_records_lead_min")
@@ -205,7 +205,7 @@ def of_fetches() -> Iterator[TelemetryRow]:
 
 
 def of_threads() -> Iterator[TelemetryRow]:
-    """What goes between a consumer's two threads (KIP-1068)."""
+    """Yield the rows of the queues between a consumer's two threads (KIP-1068)."""
     group = "consumer-metrics"
     cycle = "time-between-network-thread-poll"
     yield TelemetryRow(group, cycle, "loop_turns_total", (Measure.CYCLE,), scale=MS)
@@ -220,7 +220,7 @@ def of_threads() -> Iterator[TelemetryRow]:
 
 
 def of_polls() -> Iterator[TelemetryRow]:
-    """What a consumer counts of its calls."""
+    """Yield the rows of a consumer's calls."""
     group = "consumer-metrics"
     yield value(group, "last-poll-seconds-ago", "consumer_poll_age_seconds")
     yield latency(group, "time-between-poll", "consumer_poll_interval_seconds")

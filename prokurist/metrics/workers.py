@@ -26,7 +26,7 @@ from prokurist.events.clock import epoch_milliseconds
 EVERY: Final = 5.0
 """Seconds between two writings."""
 STALE: Final = 3 * EVERY
-"""How old a file may be and still be read."""
+"""Age in seconds from which a file is no longer read."""
 PREFIX: Final = "prokurist_"
 
 Labels: TypeAlias = dict[str, str]
@@ -129,7 +129,7 @@ class WorkerFiles:
 
 
 def lives(pid: int) -> bool:
-    """Whether there is such a process."""
+    """True if the process exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -140,7 +140,7 @@ def lives(pid: int) -> bool:
 
 
 def of_process(pid: int, lines: Iterable[Line]) -> Iterator[Line]:
-    """The same, told apart by their process where names of clients do not do so."""
+    """Add the process as a label, unless the name of the client is distinct already."""
     for name, labels, value in lines:
         client = labels.get("client_id")
         if client is None:

@@ -1,4 +1,4 @@
-"""What a broker says against topics and offsets, as exceptions that name all of them.
+"""Exceptions for brokers' errors about topics and offsets, each naming all that are concerned.
 
 Thread: any; pure functions.
 """
@@ -31,7 +31,7 @@ UNKNOWN: Final[Mapping[int, str]] = {
     ),
     UNKNOWN_TOPIC_ID: "the coordinator knows no topic of that id: it was deleted, or is new",
 }
-"""What to say of partitions that are not there, by the code."""
+"""Text for missing partitions, by error code."""
 
 MOST_SHOWN: Final = 200
 """Characters of names in a text; who asks for nonsense may ask for much of it."""
@@ -76,7 +76,7 @@ def offsets_error(
     """The exception for a code that an answer has for some partitions' offsets.
 
     Args:
-        table: What codes mean.
+        table: Actions by error code.
         code: The code.
         failed: The codes of all partitions that have one.
         group_id: Whose offsets these are.

@@ -1,4 +1,4 @@
-"""What the network thread counts: its turns, its requests, and its connections.
+"""Counters of the network thread: turns, requests, connections.
 
 Thread: the network thread writes, any reads; see `events.counters`.
 """
@@ -45,7 +45,7 @@ class LoopCounters:
         Args:
             began: When that wait began.
             ended: When it was over.
-            empty: Whether the turn had nothing to do.
+            empty: True if the turn had nothing to do.
         """
         if self._since is not None:
             self.busy.observe(began - self._since)

@@ -1,4 +1,4 @@
-"""What an error code in an answer means for the operation that asked: data, not ifs.
+"""Actions for error codes: data, not ifs.
 
 One table per API, a row per code, each with its reason. A code outside its row is
 judged by the class it has in `prokurist.errors`: retriable ones are tried again,
@@ -20,7 +20,7 @@ from prokurist.errors.codes import NONE, by_code
 
 
 class Action(Enum):
-    """What the client does about an error code."""
+    """Actions of the client after an error code."""
 
     DONE = "done"
     RETRY = "try again after the backoff"

@@ -45,8 +45,8 @@ class GroupCommits:
 
     Args:
         group_id: `group.id`.
-        owned: Returns what the group has given us.
-        background: Knows what has ended the membership for good.
+        owned: Returns the partitions that the group has assigned.
+        background: Background events, with the error that ended the membership.
 
     Attributes:
         coordinator: Finds the group's coordinator.

@@ -160,7 +160,7 @@ class NetworkThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is the thread that runs just now."""
+        """True on the network thread."""
         return self._thread.ident is not None and self._thread.ident == threading.get_ident()
 
     @property
@@ -170,7 +170,7 @@ class NetworkThread:
 
     @property
     def alive(self) -> bool:
-        """Whether the network thread runs; it does not in the child of a fork."""
+        """True while the network thread runs; False in the child of a fork."""
         # Without an identity it is one of a simulation, which runs its turns.
         return self.life is Life.RUNNING and (
             self._thread.ident is None or self._thread.is_alive()

@@ -40,7 +40,7 @@ SCHEMA: Final = pa.schema(
 )
 KINDS: Final = {"b": pa.int8(), "i": pa.int32()}
 NO_HEADERS: Final = 1
-"""How long a span is in which no header follows their number."""
+"""Length of a span that holds the number of headers alone: there are none."""
 
 
 def table(runs: Sequence[RecordColumns]) -> Any:

@@ -33,7 +33,7 @@ from prokurist.records.columns import INT32_MAX, MOST_HEADERS, Spans, pack_heade
 TICKS: Final = {"s": (1000, 1), "m": (1, 1), "u": (1, 1000), "n": (1, 1_000_000)}
 """Units of timestamps: what to multiply by, and to divide by, for milliseconds."""
 HIGHEST: Final = 3 if sys.byteorder == "little" else 0
-"""Which byte of a number of 32 bits has its sign."""
+"""Index of the byte with the sign of a 32-bit number."""
 
 
 class Column(NamedTuple):
@@ -71,7 +71,7 @@ class Column(NamedTuple):
         return column(self.schema.children[number].contents, data, offset, length)
 
     def nulls(self) -> list[int]:
-        """Which rows are null."""
+        """Return the indices of the null rows."""
         address = self.buffer(0) if self.data.n_buffers else 0
         if self.data.null_count == 0 or address == 0:
             return []
@@ -142,7 +142,7 @@ def column(schema: Any, data: Any, first: int, length: int) -> Column:
 
 
 def is_arrow(data: object) -> bool:
-    """Whether something speaks the interface."""
+    """True if an object supports the interface."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 

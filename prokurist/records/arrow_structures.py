@@ -83,7 +83,7 @@ def released(structure: Any) -> Iterator[Any]:
 
 
 def pointer(capsule: object, name: bytes) -> int:
-    """What a capsule holds."""
+    """Return the pointer in a capsule."""
     read = ctypes.pythonapi.PyCapsule_GetPointer
     read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return int(read(capsule, name))

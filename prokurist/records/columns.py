@@ -147,7 +147,7 @@ class Columns:
 
     @property
     def size(self) -> int:
-        """How many bytes the numbers take."""
+        """Bytes of memory of the numbers."""
         return len(self) * ROW_BYTES
 
     def index_of(self, offset: int) -> int:

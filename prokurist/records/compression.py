@@ -24,7 +24,7 @@ import cramjam
 from prokurist.errors import CorruptRecordException, RecordTooLargeException
 
 XERIAL: Final = b"\x82SNAPPY\x00"
-"""How snappy-java begins its own framing, which Kafka's Java clients use."""
+"""Magic bytes of snappy-java's framing, used by Kafka's Java clients."""
 XERIAL_VERSIONS: Final = struct.pack(">ii", 1, 1)
 XERIAL_BLOCK: Final = 32 * 1024
 LZ4_MAGIC: Final = 0x184D2204
@@ -35,7 +35,7 @@ ZSTD_BLOCK: Final = 128 * 1024
 SKIPPABLE: Final = 0x184D2A50
 """Both formats share frames with any number of bytes that mean nothing."""
 FIRST_GUESS: Final = 8
-"""Where only a bound is known, this ratio is tried before the bound is."""
+"""First guess of the ratio where only a bound on the size is known."""
 FIRST_GUESS_LEAST: Final = 16 * 1024
 SNAPPY_MOST: Final = 22
 """No byte of a snappy block stands for more than this many: a copy of 64 takes three."""
@@ -54,11 +54,11 @@ PIECES: Final = 4096
 """So many pieces are allowed regardless of their size: full blocks of data that compresses to
 next to nothing. 256 MiB of zeros have 2048 of them in Zstandard."""
 TOO_SMALL: Final = "failed to write whole buffer"
-"""What the library says where data does not fit into the buffer that it was given."""
+"""The library's text for data larger than the buffer."""
 
 
 class Compression(IntEnum):
-    """How a batch is compressed, as the number on the wire."""
+    """Compression codecs of a batch, by their number on the wire."""
 
     NONE = 0
     GZIP = 1
@@ -95,7 +95,7 @@ def compress(codec: Compression, data: bytes, level: int | None = None) -> bytes
 
 
 class Budget:
-    """What the decompression of one batch may cost.
+    """Bounds on the decompression of one batch.
 
     Args:
         size: How many bytes are to be decompressed.
@@ -131,7 +131,7 @@ def decompress(codec: int, data: bytes | memoryview, cap: int) -> bytes | bytear
 
     Args:
         codec: The number on the wire, of a batch that is compressed.
-        data: What was compressed, and nothing else.
+        data: Exactly the compressed bytes.
         cap: How many bytes may come out.
 
     Raises:

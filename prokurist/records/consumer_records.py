@@ -1,4 +1,4 @@
-"""What `poll` returns: runs of records, partition by partition.
+"""Result of `poll`: runs of records, partition by partition.
 
 Thread: any, once it is made; nothing in it changes but `why_empty`, which is found out once.
 It keeps alive what its records keep alive (see `ConsumerRecord.detach`).
@@ -28,7 +28,7 @@ PEERS_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         ),
     }
 )
-"""What is asked of a poll's result in other clients, and what to write here."""
+"""Attributes of other clients' poll results, each with its counterpart here."""
 
 if TYPE_CHECKING:
     from prokurist.records.record import ConsumerRecord
@@ -103,7 +103,7 @@ class ConsumerRecords:
         }
         self._next_offsets: dict[TopicPartition, OffsetAndMetadata] = dict(next_offsets or {})
         self.count: int = sum(map(len, self._all_runs()))
-        """How many records there are."""
+        """Number of records."""
 
     def __len__(self) -> int:
         return self.count
@@ -123,11 +123,10 @@ class ConsumerRecords:
 
     @property
     def why_empty(self) -> WhyEmpty | None:
-        """Why a poll has returned no records; None where there are some.
+        """Reason for a poll without records; None where there are some.
 
-        It is found out when it is asked for the first time, waits for nothing, and then stays:
-        ask at once, and it is of the end of that poll. None as well for records that no poll
-        has returned.
+        It is determined on first access, without waiting, and then stays: read it at once, for
+        the state at the end of that poll. None also for records not returned by a poll.
         """
         if self.count:
             return None
@@ -146,10 +145,10 @@ class ConsumerRecords:
         return list(chain.from_iterable(self._runs.get(partition, ())))
 
     def next_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Where reading goes on, as `commit_sync` takes it.
+        """Return the offsets to read from next, as `commit_sync` takes them.
 
-        It lies behind what was skipped too, so it may name a partition without
-        records and is not always one past the last of them.
+        They include skipped records, so a partition without records may be among them, and an
+        offset is not always one past the last record.
         """
         return dict(self._next_offsets)
 

@@ -33,7 +33,7 @@ def encode_records(records: Iterable[NewRecord], base_timestamp: int) -> bytes:
 
     Args:
         records: In order.
-        base_timestamp: What their timestamps are counted from.
+        base_timestamp: Base of the records' timestamp deltas.
 
     Raises:
         OverflowError: A timestamp lies too far from the base.
@@ -79,8 +79,8 @@ def encode_batch(
         producer_id: The idempotent producer's id, or −1.
         producer_epoch: Its epoch, or −1.
         base_sequence: Its number for the first record, or −1.
-        transactional: Whether the batch belongs to a transaction.
-        control: Whether it holds a marker.
+        transactional: True if the batch belongs to a transaction.
+        control: True if it holds a marker.
         write: The twin's `encode_records`.
 
     Raises:
@@ -126,9 +126,9 @@ def batch_header(
 
     Args:
         body: The records behind it, compressed as the attributes say.
-        attributes: Codec, and what else the bits say.
+        attributes: Codec and flags.
         count: How many records there are.
-        base_timestamp: What their timestamps are counted from.
+        base_timestamp: Base of the records' timestamp deltas.
         max_timestamp: The latest of them.
         base_offset: See `encode_batch`.
         leader_epoch: See `encode_batch`.

@@ -1,4 +1,4 @@
-"""What the headers of record batches tell, read without decompressing anything.
+"""Headers of record batches, read without decompression.
 
 A fetch answers with a run of batches; the broker cuts the last one off where the
 answer is full. The network thread has to know where that run ends, to fetch on from
@@ -22,10 +22,10 @@ from prokurist.errors import CorruptRecordException
 from prokurist.types import TimestampType
 
 LEAD: Final = struct.Struct(">qiib")
-"""What both layouts begin with: offset, length, leader epoch or checksum, magic."""
+"""First fields of both layouts: offset, length, leader epoch or checksum, magic."""
 REST: Final = struct.Struct(">IhiqqqhiI")
-"""What a batch has after that: checksum, attributes, last offset delta, base and
-latest timestamp, producer id, its epoch, base sequence, number of records."""
+"""Further fields of a batch: checksum, attributes, last offset delta, base and latest
+timestamp, producer id, its epoch, base sequence, number of records."""
 BATCH_HEADER: Final = LEAD.size + REST.size
 LENGTH_COUNTS_FROM: Final = 12
 CRC_AT: Final = 17
@@ -58,13 +58,13 @@ class BatchHeader(NamedTuple):
         magic: 2 for a batch, 0 or 1 for a legacy message.
         codec: How it is compressed, as the number on the wire; 0 for not at all.
         timestamp_type: Who stamped its records.
-        base_timestamp: What its records count their timestamps from; −1 where there is none.
+        base_timestamp: Base of the records' timestamp deltas; −1 without one.
         max_timestamp: The latest timestamp in it; −1 where there is none.
         producer_id: The idempotent producer that wrote it, or −1.
         producer_epoch: That producer's epoch, or −1.
         base_sequence: That producer's number for the first record, or −1.
-        transactional: Whether it belongs to a transaction.
-        control: Whether it holds a marker in place of records.
+        transactional: True if it belongs to a transaction.
+        control: True if it holds a marker in place of records.
         record_count: How many records it says it holds; 1 for a legacy message.
         checksum: Of the bytes behind it: CRC-32C, or CRC-32 for a legacy message.
         position: Where it begins in the data.
@@ -91,12 +91,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """Where reading goes on after this batch."""
+        """Offset to read from after this batch."""
         return self.last_offset + 1
 
 
 class Extent(NamedTuple):
-    """How far a run of batches goes.
+    """Extent of a run of batches.
 
     Attributes:
         batches: How many whole batches there are.

@@ -1,4 +1,4 @@
-"""Which twin of the record codec runs, decided once at import; see `twins`.
+"""Choice of the record codec's twin, made once at import; see `twins`.
 
 Thread: the importing one; constant afterwards.
 """
@@ -23,7 +23,7 @@ MODULES: Final[Mapping[str, str]] = {
 
 
 class Codec(Protocol):
-    """What both twins offer; see `prokurist.records.pure`."""
+    """Interface of both twins; see `prokurist.records.pure`."""
 
     @property
     def encode_varint(self) -> Callable[[int], bytes]:
@@ -87,4 +87,4 @@ CHOICE: Final = chosen(MODULES)
 """The choice for this process."""
 
 CODEC: Final = cast("Codec", CHOICE.module)
-"""What serves in this process."""
+"""The twin in use in this process."""

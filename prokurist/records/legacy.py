@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LENGTH: Final = struct.Struct(">i")
 BODY_AT: Final = (18, 26)
-"""Where a message's key begins, with its length, by magic."""
+"""Offset of a message's key, length included, by magic."""
 XXH_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 WORD: Final = 0xFFFFFFFF
 
@@ -115,7 +115,7 @@ def first_offset(wrapper: BatchHeader, last: int) -> int:
 
     Args:
         wrapper: The header of the one that wraps them.
-        last: What the last of them says of its offset.
+        last: The last one's own offset.
     """
     return wrapper.last_offset - last if wrapper.magic == 1 else 0
 

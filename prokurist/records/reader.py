@@ -39,7 +39,7 @@ ABORT: Final = 0
 FIRST_OFFSET: Final = itemgetter(1)
 """Of an aborted transaction; there may be a million of them in an answer."""
 UNREADABLE: Final = (CorruptRecordException, RecordTooLargeException)
-"""What a batch is refused with."""
+"""Errors of batches that cannot be read."""
 
 
 class PartitionReader:
@@ -52,7 +52,7 @@ class PartitionReader:
         position: The first offset that is wanted.
         aborted: The aborted transactions in it, each as its producer's id and its first
             offset, for read_committed; None to read all records there are.
-        check_crcs: Whether checksums are compared.
+        check_crcs: True if checksums are verified.
         cap: How many bytes one batch may take, decompressed and decoded:
             `fetch.decoded.batch.max.bytes`.
         stop: The offset before which reading ends, regardless of what follows; None for the
@@ -108,7 +108,7 @@ class PartitionReader:
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left: no record, no batch to skip, and no damage."""
+        """True if nothing is left: no record, no batch to skip, and no damage."""
         if self._open is not None:
             return False
         if self._stop is not None and self._position >= self._stop:
@@ -120,7 +120,7 @@ class PartitionReader:
 
     @property
     def size(self) -> int:
-        """How many bytes it keeps alive: as fetched, decompressed and decoded."""
+        """Bytes kept alive: as fetched, decompressed and decoded."""
         held = len(self._data)
         if self._open is not None:
             held += self._open.size
@@ -267,7 +267,7 @@ class PartitionReader:
             )
 
     def _skips(self, header: BatchHeader) -> bool:
-        """Whether the whole batch is skipped, by its kind."""
+        """Return True if the whole batch is skipped: control, or of an aborted transaction."""
         if self._committed_only and header.producer_id >= 0:
             while self._aborted and self._aborted[0][1] <= header.last_offset:
                 self._aborting.add(self._aborted.popleft()[0])
@@ -279,7 +279,7 @@ class PartitionReader:
         return header.control
 
     def _aborts(self, header: BatchHeader) -> bool:
-        """Whether a control batch ends a transaction by aborting it."""
+        """Return True if a control batch is the marker of an abort."""
         columns = self._decoded(header)
         if not len(columns):
             return False  # compaction took the marker, and the records before it

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 SHOWN: Final = 40
-"""How many bytes of a key or value a repr shows."""
+"""Most bytes of a key or value in a repr."""
 
 
 class ConsumerRecord:
@@ -122,7 +122,7 @@ class ConsumerRecord:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether the producer or the broker set the timestamp."""
+        """Source of the timestamp: the producer or the broker."""
         return self._columns.timestamp_type
 
     @property
@@ -161,12 +161,12 @@ class ConsumerRecord:
 
     @property
     def serialized_key_size(self) -> int:
-        """How many bytes the key has on the wire; −1 for none."""
+        """Size of the key on the wire, in bytes; −1 for none."""
         return self._columns.key_lengths[self._index]
 
     @property
     def serialized_value_size(self) -> int:
-        """How many bytes the value has on the wire; −1 for none."""
+        """Size of the value on the wire, in bytes; −1 for none."""
         return self._columns.value_lengths[self._index]
 
     def detach(self) -> "ConsumerRecord":
@@ -277,7 +277,7 @@ def reduced(record: ConsumerRecord) -> tuple["Callable[..., ConsumerRecord]", tu
 
 
 def same(one: ConsumerRecord, other: ConsumerRecord) -> bool:
-    """Whether all that two records say is equal."""
+    """True if all fields of two records are equal."""
     return one.offset == other.offset and told(one) == told(other)
 
 

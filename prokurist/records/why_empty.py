@@ -1,4 +1,4 @@
-"""Why a poll has returned no records.
+"""Reasons for polls without records.
 
 Thread: any; frozen values.
 """
@@ -10,7 +10,7 @@ from prokurist.types import TopicPartition
 
 
 class EmptyCause(Enum):
-    """What kept a poll from returning records."""
+    """Causes of a poll without records."""
 
     UNREACHABLE = "unreachable"
     """No broker can be reached."""
@@ -33,11 +33,11 @@ class EmptyCause(Enum):
     OUTSTANDING = "outstanding"
     """As many records are outstanding as `track_offsets` allows."""
     NO_POSITION = "no_position"
-    """Where reading begins is being looked up."""
+    """The position is being looked up."""
     NO_LEADER = "no_leader"
     """Partitions have no leader that is known."""
     FETCHING = "fetching"
-    """There are records that have not arrived yet, or no answer has told whether there are."""
+    """Records have not arrived yet, or no answer has shown if there are any."""
     SKIPPED = "skipped"
     """Only transaction markers and aborted records were read, which are not returned."""
     OPEN_TRANSACTION = "open_transaction"
@@ -49,7 +49,7 @@ class EmptyCause(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WhyEmpty:
-    """Why a poll has returned no records, as a sentence and for programs.
+    """Reason for a poll without records, as a sentence and for programs.
 
     Attributes:
         cause: What kept it from that; of several causes the one that has to end first.

@@ -1,4 +1,4 @@
-"""What connections are secured with: TLS contexts and their stores, and SASL's mechanisms.
+"""Security of connections: TLS contexts and their stores, SASL mechanisms.
 
 No socket, clock or thread of the client's is known here; `ssl` is imported by the modules
 that a client without TLS never imports. Mechanisms are state machines, bytes in and bytes

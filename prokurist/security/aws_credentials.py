@@ -27,7 +27,7 @@ class AwsCredentials:
     """A key pair.
 
     Attributes:
-        access_key: The id of the key, which is no secret.
+        access_key: The id of the key, not a secret.
         secret_key: The key.
         session_token: Of temporary credentials.
         region: The region that is set beside them.

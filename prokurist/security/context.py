@@ -28,7 +28,7 @@ context at hand where a file system is slow."""
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 ANY_VERSION: Final = frozenset({"TLS", "SSL"})
-"""What `ssl.protocol` says in Java for the newest there is."""
+"""Values of Java's `ssl.protocol` for the newest version."""
 
 _HASHED: Final = re.compile(r"[0-9a-f]{8}\.[0-9]+")
 """An authority's file in a directory, as `openssl rehash` names it."""

@@ -18,7 +18,7 @@ NO_LAYER: Final = 1
 what follows, which is TLS's business."""
 
 CODES: Final = -1765328384
-"""Where the error codes of the Kerberos library begin."""
+"""Base of the Kerberos library's error codes."""
 
 PASSING: Final = {
     21: "the client is not yet valid",
@@ -39,13 +39,13 @@ MINDED: Final = {
     CACHE_EMPTY: "get a ticket (kinit), or give sasl.kerberos.keytab",
     CACHE_MISSING: "get a ticket (kinit), or give sasl.kerberos.keytab",
 }
-"""What to do about some codes."""
+"""Remedies for some error codes."""
 
 _MINOR: Final = re.compile(r"Minor \(\d+\): ")
 
 
 def is_installed() -> bool:
-    """Whether the package is there; it is not imported for that."""
+    """True if the package is installed; it is not imported for this."""
     return importlib.util.find_spec("gssapi") is not None
 
 
@@ -55,7 +55,7 @@ class Gssapi:
     Args:
         service: `sasl.kerberos.service.name`.
         host: The broker's name.
-        principal: Whose ticket to use; None for the cache's own.
+        principal: The principal of the ticket; None for the cache's own.
         keytab: A file of keys to get a ticket with; None for the system's cache. The ticket
             is kept in memory: the cache of the system's user is not touched.
         module: The package, in tests.
@@ -134,7 +134,7 @@ class Gssapi:
         raise failure
 
     def _met(self, error: Exception) -> KafkaException:
-        """What to raise for an error of the library; it has codes of 32 bits, unsigned."""
+        """Convert an error of the library, whose codes are unsigned with 32 bits."""
         code = (getattr(error, "min_code", 0) - CODES) % (1 << 32)
         why = printable(_MINOR.split(str(error))[-1])
         if code in PASSING:

@@ -29,7 +29,7 @@ class Mechanism(Protocol):
         """Take a message of the broker.
 
         Args:
-            challenge: What the broker sent.
+            challenge: The broker's message.
 
         Returns:
             The next message, or None if the exchange is complete on this side: the

@@ -68,14 +68,14 @@ def presigned(
 
     Args:
         host: The one signed header.
-        credentials: Whose signature.
+        credentials: The credentials of the signature.
         region: The scope's region.
         service: The scope's service.
         at: When, in seconds since 1970.
-        parameters: What is asked for.
+        parameters: The parameters of the request.
         valid: Seconds that the signature is good for.
         path: The canonical path.
-        payload_hash: What stands for the body.
+        payload_hash: Hash of the body.
     """
     date = datetime.fromtimestamp(at, UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{date[:8]}/{region}/{service}/aws4_request"
@@ -102,7 +102,7 @@ class MskIam:
     """An AWS_MSK_IAM authentication: one signed request.
 
     Args:
-        host: The broker's name, which is signed.
+        host: The broker's name, as signed.
         credentials: Reads the credentials.
         now: The time of day, in seconds since 1970.
     """

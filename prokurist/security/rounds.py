@@ -1,4 +1,4 @@
-"""How often a file asks for a password to be hashed: PKCS12 stores, and encrypted keys in PEM.
+"""Bounds on password hashing, for PKCS12 stores and encrypted PEM keys.
 
 Thread: that of `stores`.
 Invariants: a file costs what its size, `MOST_ROUNDS` and `MOST_TOGETHER` allow, whatever stands
@@ -18,18 +18,18 @@ from prokurist.errors import ConfigException
 LARGEST: Final = 4 << 20
 """Bytes of a file; Java's own store, with all public authorities, has less than a tenth."""
 MOST_ROUNDS: Final = 1_000_000
-"""How often a password may be hashed for one key: Java does it 10 000 times, in 3 ms."""
+"""Most iterations of password hashing for one key: Java uses 10 000, which take 3 ms."""
 MOST_TOGETHER: Final = 4 * MOST_ROUNDS
 """And for all that is in a file: a store has one for each key, one for its certificates and one
 for itself."""
 ENDLESS: Final = 1 << 128
-"""Of a number that is larger, or of a file whose numbers cannot be told."""
+"""Iterations of a number that is larger, or of a file that cannot be read."""
 INTEGER, OCTET_STRING, SEQUENCE, CONSTRUCTED, INDEFINITE = 0x02, 0x04, 0x30, 0x20, 0x80
 LONG_TAG: Final = 0x1F
 DEEPEST: Final = 256
 """Elements in elements; a store has about fifteen."""
 JOINED: Final = 4
-"""How many times its own size may be copied of a file whose strings come in parts."""
+"""Bytes copied to join strings in parts, as a multiple of the file's size."""
 SCRYPT_NUMBERS: Final = 3
 
 _ENCRYPTED: Final = re.compile(
@@ -67,7 +67,7 @@ def check(what: str, numbers: Iterable[int], way_out: str) -> None:
     Args:
         what: Of which key, and with which file.
         numbers: How often it is to be hashed, of all there is in the file.
-        way_out: What to do otherwise.
+        way_out: The way out, for the error's text.
 
     Raises:
         ConfigException: It is hashed too often.
@@ -89,7 +89,7 @@ def check(what: str, numbers: Iterable[int], way_out: str) -> None:
 
 
 def rounds_in_pem(text: bytes) -> Iterator[int]:
-    """How often a password is to be hashed, for each encrypted key (PKCS#8) in PEM."""
+    """Yield the iterations of each encrypted key (PKCS#8) in PEM."""
     for each in _ENCRYPTED.finditer(text):
         data = _NO_BASE64.sub(b"", each[1])
         if len(data) % 4 == 1:
@@ -103,8 +103,8 @@ class _Element:
 
     Attributes:
         end: Where it ends at the latest.
-        tag: What it is.
-        until_zero: Whether it has no length, and a zero ends it.
+        tag: Its tag.
+        until_zero: True if it has no length, and a zero ends it.
         numbers: Integers behind a string, which are a salt's; None behind anything else.
         parts: Of a string that comes in some.
     """
@@ -116,7 +116,7 @@ class _Element:
     parts: list[memoryview] = field(default_factory=list)
 
     def rounds(self) -> Iterator[int]:
-        """How often the numbers behind a salt ask for; scrypt's three multiply."""
+        """Yield the iterations from the numbers behind a salt; scrypt's three multiply."""
         numbers, self.numbers = self.numbers, None
         if not numbers:
             return
@@ -129,10 +129,10 @@ class _Element:
 
 
 def rounds_of(data: bytes) -> Iterator[int]:
-    """How often a password is to be hashed: the numbers behind each salt.
+    """Yield the iterations of password hashing: the numbers behind each salt.
 
     Args:
-        data: DER or BER, or what may be.
+        data: DER or BER, valid or not.
     """
     room = JOINED * len(data)
     left = [memoryview(data)]

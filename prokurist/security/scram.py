@@ -86,7 +86,7 @@ class Scram:
         name: `SCRAM-SHA-256` or `SCRAM-SHA-512`.
         username: Who authenticates, or the id of a delegation token.
         password: The password, or the HMAC of a delegation token.
-        token: Whether the two are a delegation token.
+        token: True if the two are a delegation token.
         cache: Accepted keys of former authentications.
         nonce: Makes the client's nonce.
     """

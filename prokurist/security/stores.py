@@ -1,4 +1,4 @@
-"""What the keys of TLS name: authorities, certificates and private keys, as PEM.
+"""PEM of TLS stores: authorities, certificates and private keys.
 
 Thread: the application's while a client is built; later one that looks for changed files.
 Invariants: a private key is written to no disk that others read: to memory where the system
@@ -48,7 +48,7 @@ class Identity:
     Attributes:
         chain: The certificate, with its chain.
         key: The private key; None where it stands in the chain's file.
-        password: What opens the key; None where it is not encrypted.
+        password: The password of the key; None if it is not encrypted.
     """
 
     chain: Pem

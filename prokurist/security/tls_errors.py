@@ -50,7 +50,7 @@ def tls_failure(
     """Make the exception for an error of the handshake.
 
     Args:
-        error: What OpenSSL says.
+        error: OpenSSL's error.
         expected: The name or address that was connected to.
         address: Where it was, with the port: a name may stand for several brokers.
         certificate: The broker's, where it was seen.

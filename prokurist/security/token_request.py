@@ -35,7 +35,7 @@ _UNRESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """What an HTTP server answered.
+    """Response of an HTTP server.
 
     Attributes:
         status: The status code.
@@ -67,9 +67,9 @@ class ClientCredentials:
         endpoint: The connection to it.
         client_id: The client's id.
         secret: Reads the client's secret.
-        scope: What to ask for.
-        urlencode: Whether id and secret are percent-encoded before base64.
-        extensions: What `sasl.oauthbearer.extensions` adds.
+        scope: The requested scope.
+        urlencode: True if id and secret are percent-encoded before base64.
+        extensions: SASL extensions of `sasl.oauthbearer.extensions`.
         now: The time of day.
         backoff: Knows when the endpoint may be asked.
     """

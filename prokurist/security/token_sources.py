@@ -34,8 +34,8 @@ class CallableSource:
             and extensions, as confluent-kafka's `oauth_cb`; or an object with `token()` and,
             optionally, `extensions()`, as kafka-python's token provider. A bare string is
             taken as a token too.
-        config: What the callable is handed: `sasl.oauthbearer.config`.
-        extensions: What `sasl.oauthbearer.extensions` adds.
+        config: The callable's argument: `sasl.oauthbearer.config`.
+        extensions: SASL extensions of `sasl.oauthbearer.extensions`.
     """
 
     def __init__(self, provider: Any, config: str, extensions: Mapping[str, str]) -> None:
@@ -99,7 +99,7 @@ class FileSource:
 
     Args:
         path: Where it lies.
-        extensions: What `sasl.oauthbearer.extensions` adds.
+        extensions: SASL extensions of `sasl.oauthbearer.extensions`.
     """
 
     def __init__(self, path: str, extensions: Mapping[str, str]) -> None:
@@ -132,7 +132,7 @@ class UnsecuredSource:
     Args:
         config: Settings in librdkafka's form: `principal=anna scope=read,write
             lifeSeconds=600 principalClaimName=sub scopeClaimName=scope extension_x=y`.
-        extensions: What `sasl.oauthbearer.extensions` adds.
+        extensions: SASL extensions of `sasl.oauthbearer.extensions`.
         now: The time of day.
     """
 

@@ -1,4 +1,4 @@
-"""Bearer tokens: what is known of one, and when it is fetched again.
+"""Bearer tokens: their properties and their renewal.
 
 Thread: the helper's, one job at a time, but for `TokenKeeper.refused` and `is_alive`, which are
 the network thread's; the time of day is handed in.
@@ -203,7 +203,7 @@ class TokenKeeper:
 
     @property
     def is_alive(self) -> bool:
-        """Whether a token is held that has not run out."""
+        """True if the held token has not expired."""
         held = self._token
         return held is not None and held.expires is not None and self._now() < held.expires
 

@@ -63,7 +63,8 @@ _HOMES = {
     "register": "prokurist.spark.source.register",
     "watch": "prokurist.spark.watcher.listener",
 }
-"""Where each name lives; `test_spark_exports` keeps it equal to what type checkers see."""
+"""Module of each name; `test_spark_exports` keeps them equal to the names that type checkers
+see."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""How far a streaming query has come, as its checkpoint has it.
+"""Progress of a streaming query, from its checkpoint.
 
 Thread: any. Files are read, nothing is written.
 Invariants: a batch counts when Spark has noted its end (`commits/<n>`). One that was only

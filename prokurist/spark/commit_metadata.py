@@ -1,4 +1,4 @@
-"""What a commit leaves beside its offsets, and which commits are refused for what is there.
+"""Commit metadata of streaming queries, and the rejection of commits that conflict with it.
 
 Thread: any; pure functions.
 Invariants: a note of ours is a JSON object with the first letters of a query's id and the
@@ -19,7 +19,7 @@ def note_of(query: str, batch: int) -> str:
 
 
 def is_later(before: OffsetAndMetadata | None, query: str | None, batch: int | None) -> bool:
-    """Whether committed metadata are of a later batch of the same query."""
+    """Return True if committed metadata are of a later batch of the same query."""
     if before is None or query is None or batch is None:
         return False
     try:

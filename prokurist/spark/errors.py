@@ -1,4 +1,4 @@
-"""What the manager of offsets refuses, and what it finds in the logs.
+"""Errors of the manager of offsets, and losses that it finds in logs.
 
 Thread: any.
 """

@@ -1,4 +1,4 @@
-"""What one task reads: offsets from one number to another, and how they are cut.
+"""Ranges of offsets for tasks, and their split.
 
 Thread: any; pure functions of frozen values.
 Invariants: the pieces of a range follow each other without a gap and are together the

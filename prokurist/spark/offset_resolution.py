@@ -1,4 +1,4 @@
-"""From a place to offsets: what is asked of the brokers, and what becomes of no answer.
+"""Resolution of places to offsets, by look-ups at the brokers.
 
 Thread: the one that uses the consumer. One deadline bounds all look-ups made here.
 """

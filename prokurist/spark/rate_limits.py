@@ -1,4 +1,4 @@
-"""How much one trigger takes: `maxOffsetsPerTrigger`, `minOffsetsPerTrigger` and the splits.
+"""Rate limits of a trigger: `maxOffsetsPerTrigger`, `minOffsetsPerTrigger` and the splits.
 
 Thread: any; frozen values and pure functions. The caller passes the present time.
 Invariants: the numbers are those of Spark's own source for Kafka, its reckoning in
@@ -93,7 +93,7 @@ class TriggerLimits:
         latest: Mapping[TopicPartition, int],
         waited_ms: float,
     ) -> bool:
-        """Whether a trigger reads nothing yet, because there is too little.
+        """Return True if a trigger reads nothing yet, because there is too little.
 
         A partition that is new counts from 0 on.
 

@@ -37,7 +37,7 @@ class Edge(enum.Enum):
 
 
 class Missing(enum.Enum):
-    """What to do about a partition without an answer."""
+    """Treatment of a partition without an answer."""
 
     ERROR = "error"
     EARLIEST = "earliest"

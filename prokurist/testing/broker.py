@@ -61,7 +61,7 @@ class EmbeddedBroker(Controls):
             topics: The topics there are, and how many partitions each has.
             clock: What time it is, also for what brokers stamp; the system's clocks by
                 default.
-            auto_create: Whether asking for a topic's metadata makes it.
+            auto_create: True if Metadata requests create missing topics.
             versions: What to offer of an API, for brokers older than kio.
             groups: What the brokers' configuration says about groups.
             ports: A port for each; free ones by default.
@@ -185,9 +185,9 @@ class EmbeddedBroker(Controls):
             raise BaseExceptionGroup("the embedded broker failed", failures)
 
     def take_failures(self) -> list[BaseException]:
-        """What went wrong in the broker so far; `close` will not raise it again.
+        """Return the errors of the broker so far, so that `close` does not raise them.
 
-        For tests that send what is no request, or that break a handler on purpose.
+        For tests that send malformed requests, or break a handler on purpose.
         """
         return self._running().take_failures()
 

@@ -50,12 +50,12 @@ class ClientConnection:
         return f"ClientConnection({life}, {waiting}, {self.session!r})"
 
     def fileno(self) -> int:
-        """What a selector waits on."""
+        """Return the socket's file descriptor, for a selector."""
         return self._socket.fileno()
 
     @property
     def wants_to_write(self) -> bool:
-        """Whether something waits for the socket to take it."""
+        """True while bytes wait for the socket."""
         return self.open and bool(self._outgoing)
 
     def read(self) -> Iterator[bytes]:
@@ -126,6 +126,6 @@ class ClientConnection:
 
 
 def reset(connected: socket.socket) -> None:
-    """Close a socket so that the other side is told of a reset."""
+    """Close a socket with a TCP reset."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
     connected.close()

@@ -165,7 +165,7 @@ class Server:
         return tuple(door.port for door in self._doors.values())
 
     def take_failures(self) -> list[BaseException]:
-        """What went wrong so far, in the model and in here; given out once."""
+        """Return the errors of the model and of this server so far, and forget them."""
         with self._lock:
             failures = [*self._cluster.failures, *self._failures]
             self._cluster.failures.clear()

@@ -1,4 +1,4 @@
-"""What a group looks like from outside: the same few facts for both protocols.
+"""Descriptions of groups, alike for both protocols.
 
 Thread: any; the values are immutable.
 """
@@ -58,7 +58,7 @@ class GroupDescription:
 
 
 def classic_assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """What a classic leader wrote, read: a version, then the same fields in each version."""
+    """Decode the assignment of a classic leader; each version has the same fields."""
     # Here, because importing a message costs, and few who describe groups need it.
     from kio.schema.consumer_protocol_assignment.v0.data import (  # noqa: PLC0415
         ConsumerProtocolAssignment,

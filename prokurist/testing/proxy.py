@@ -1,4 +1,4 @@
-"""A TCP proxy before a real broker, which does to the wire what a network does.
+"""A TCP proxy before a real broker, with the faults of a network.
 
 It delays, swallows, throttles, changes, cuts, resets and refuses, for one direction or
 both, for every connection or only for those that are made from now on.
@@ -104,15 +104,15 @@ class FaultProxy:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where clients connect; the same for the proxy's whole life."""
+        """Host and port for clients; the same for the proxy's whole life."""
         return (LOOPBACK, self._port)
 
     def connections(self) -> int:
-        """How many connections there are now."""
+        """Count the connections at present."""
         return self._do(lambda: len(self._links))
 
     def is_healthy(self) -> bool:
-        """Whether no fault is in effect but those that the harness itself set."""
+        """True if no fault is in effect but those of the harness itself."""
         return not any(not fault.kept for fault in list(self._faults))
 
     def delay(
@@ -176,7 +176,7 @@ class FaultProxy:
         *,
         new_only: bool = False,
     ) -> Fault:
-        """Pass other bytes on than came: what no real broker answers on command.
+        """Replace the bytes of a stream, as no real broker does on command.
 
         Args:
             change: What becomes of each piece that is read, which may be several

@@ -1,4 +1,4 @@
-"""What can be wrong with a wire: the faults, and what they add up to.
+"""Faults of a wire, and their combined effect.
 
 Thread: any; whether a fault is in effect is for its proxy to know.
 """
@@ -12,7 +12,7 @@ from prokurist.testing.proxy_links import Direction, Effect, unchanged
 
 
 class FaultKind(StrEnum):
-    """What is wrong."""
+    """Kinds of faults."""
 
     DELAY = "delay"
     SWALLOW = "swallow"

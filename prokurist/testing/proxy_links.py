@@ -25,7 +25,7 @@ _ERRORS: Final = (BlockingIOError, InterruptedError)
 
 
 class Direction(StrEnum):
-    """Which way bytes go."""
+    """Direction of bytes."""
 
     TO_BROKER = "to_broker"
     TO_CLIENT = "to_client"
@@ -35,7 +35,7 @@ BOTH: Final = tuple(Direction)
 
 
 class Effect(NamedTuple):
-    """What is done to the bytes of one direction.
+    """Combined effect of the faults on one direction.
 
     Attributes:
         delay: Seconds by which each is late.
@@ -77,7 +77,7 @@ class Pipe:
 
     @property
     def wants_to_read(self) -> bool:
-        """Whether there is room for what the source may have."""
+        """True if the pipe has room for bytes of its source."""
         return not self.source_ended and self.held < BUFFER_BYTES
 
     def due(self) -> float | None:
@@ -99,7 +99,7 @@ class Pipe:
             self.held += len(data)
 
     def write(self, now: float) -> bool:
-        """Pass on what may go on now.
+        """Pass on the bytes that are due.
 
         Returns:
             Whether the sink is full, and something that is due waits for it.
@@ -125,7 +125,7 @@ class Pipe:
         return False
 
     def set_effect(self, effect: Effect) -> None:
-        """Change what is done from now on; what is held already feels it too."""
+        """Set the effect of faults from now on; bytes in the pipe already feel it too."""
         self.effect = effect
         if effect.rate == math.inf:
             self._may_send_at = -math.inf

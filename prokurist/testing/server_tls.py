@@ -11,7 +11,7 @@ READ_SIZE: Final = 64 * 1024
 
 
 def server_context(certificate: Path, authority: Path | None) -> ssl.SSLContext:
-    """What the listeners of an embedded broker have.
+    """Return the TLS context of an embedded broker's listeners.
 
     Args:
         certificate: PEM file with its key, its certificate and its chain.
@@ -38,7 +38,7 @@ class ServerTls:
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def received(self, ciphertext: bytes) -> bytes:
-        """What it says, as far as it is whole.
+        """Decrypt received bytes, as far as they form whole records.
 
         Raises:
             ssl.SSLError: There is no agreement; `outgoing` has the alert.
@@ -56,14 +56,14 @@ class ServerTls:
         return bytes(said)
 
     def encrypted(self, data: bytes) -> bytes:
-        """What data is on the wire."""
+        """Encrypt data for the wire."""
         rest = memoryview(data)
         while rest:
             rest = rest[self._object.write(rest) :]
         return self._outgoing.read()
 
     def outgoing(self) -> bytes:
-        """What TLS itself has to say."""
+        """Return the handshake and alert bytes that TLS itself has to send."""
         return self._outgoing.read()
 
     def __repr__(self) -> str:

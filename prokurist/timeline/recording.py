@@ -25,7 +25,7 @@ ENTRIES: Final = 10_000
 
 
 class Recording:
-    """What both threads of a consumer did, from `record` to `stop`.
+    """Recording of both threads of a consumer, from `record` to `stop`.
 
     It is read while it goes on, after it, and after the consumer is closed.
     """
@@ -49,7 +49,7 @@ class Recording:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What happened, in its order; of a long recording, the last of it."""
+        """The entries in order; of a long recording, the newest."""
         return tuple(self._entry(*kept) for kept in tuple(self._kept))
 
     def _entry(self, at: float, kind: EventKind, values: Mapping[str, object]) -> Entry:
@@ -83,7 +83,7 @@ class Recording:
 
         Args:
             call: Its number; None for the one that took longest.
-            title: What stands above it.
+            title: The title above it.
 
         Raises:
             ValueError: No such call was recorded.

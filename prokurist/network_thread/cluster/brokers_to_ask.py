@@ -24,7 +24,7 @@ class BrokersToAsk:
         client: Its connections.
         bootstrap: The bootstrap addresses.
         cluster: Returns the snapshot at hand.
-        rebootstrap: Whether bootstrap addresses are asked where no known broker answers.
+        rebootstrap: True to ask bootstrap addresses when no known broker answers.
 
     Attributes:
         suspects: Ids of the brokers that have failed.
@@ -76,7 +76,7 @@ class BrokersToAsk:
 
     @property
     def all_are_suspect(self) -> bool:
-        """Whether each of them has failed."""
+        """True if every candidate has failed."""
         return all(each.id in self.suspects for group in self._groups() for each in group)
 
     def judge(self, node: Node, error: KafkaException) -> None:
@@ -123,7 +123,7 @@ class BrokersToAsk:
 
     @property
     def all_have_refused(self) -> bool:
-        """Whether every broker and every bootstrap address refuses connections.
+        """True if every broker and every bootstrap address refuses connections.
 
         A broker that is silent has not refused: it may answer yet.
         """

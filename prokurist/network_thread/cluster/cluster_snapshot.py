@@ -23,14 +23,14 @@ class ClusterSnapshot:
     """The part of `MetadataManager` that holds the snapshot and passes on what is new in it.
 
     Args:
-        interest: Which topics are asked for.
+        interest: The topics to request.
         trace: Where it is told that leaders have changed.
         codes: The error codes of topics.
 
     Attributes:
         codes: The same.
         cluster: The snapshot at hand.
-        complete: Whether it holds every topic that there is, and that we may see.
+        complete: True if it holds every topic visible to this user.
         updated: Emits each new snapshot.
         refused: Emits an error that belongs to no call, and the topics that it is about.
         accepted: Emits the topics that are read and have no error, before that.
@@ -66,8 +66,8 @@ class ClusterSnapshot:
         """Merge an answer into the snapshot.
 
         Args:
-            answer: Which.
-            of_everything: Whether it is about all topics that there are.
+            answer: The answer.
+            of_everything: True if it covers all topics of the cluster.
         """
         self.cluster = self.cluster.updated(
             cluster_id=answer.cluster_id,
@@ -89,7 +89,7 @@ class ClusterSnapshot:
         return replace(older, error=view.error) if passes and older is not None else view
 
     def _troubles(self, name: str) -> bool:
-        """Whether a topic that is read has an error that may pass by itself."""
+        """Return True if a topic in use has an error that may pass by itself."""
         view = self.cluster.topics.get(name)
         if view is None or view.error:
             return view is None or self.codes.of(view.error) is Action.RETRY

@@ -51,16 +51,16 @@ from prokurist.types import Node
 WAIT = "the group's coordinator"
 
 ITS_LANES: Final = frozenset({Lane.COORDINATOR, Lane.JOIN})
-"""What is sent to the coordinator as such; the same broker may lead partitions, too."""
+"""Lanes for requests to the coordinator as such; its broker may lead partitions, too."""
 
 
 class CoordinatorWaiter:
     """A call's wait for the coordinator.
 
     Attributes:
-        call: Whose ledger tells of it.
-        last: Whether it is asked before the client leaves.
-        found: What it waits for.
+        call: The call, for entries in its ledger.
+        last: True for the last requests of a client that closes.
+        found: The promise of the coordinator.
     """
 
     __slots__ = ("call", "found", "last")
@@ -124,7 +124,7 @@ class CoordinatorManager:
         return None if node is None else str(node)
 
     def is_at(self, node: Node) -> bool:
-        """Whether this is the coordinator, as far as is known."""
+        """Return True if the node is the coordinator, as far as is known."""
         return self._node == node
 
     async def known(self, call: Call, *, last: bool = False) -> Node:
@@ -169,7 +169,7 @@ class CoordinatorManager:
         """End last waits that this search cannot serve before their deadlines.
 
         Args:
-            out_of_reach: Whether no broker can be reached at all.
+            out_of_reach: True if no broker can be reached at all.
         """
         for waiter in tuple(self._waiting):
             if not waiter.last and self._ends_at == math.inf:
@@ -285,7 +285,7 @@ class CoordinatorManager:
             node: Which.
             why: Why.
             since: Since when it has not answered; None for this moment.
-            beat: Whether it was a heartbeat of a member that it refused.
+            beat: True if it refused a member's heartbeat.
         """
         if self._node == node:
             self._node = None
@@ -312,7 +312,7 @@ class CoordinatorManager:
 
         Args:
             node: Which.
-            wrote: Whether it has written something for the group, which heartbeats do not want.
+            wrote: True if the request was a write, as heartbeats are not.
             beat: Whether it was a member's heartbeat. Where nothing else was refused, that it
                 takes them again is the end of it: an idle member writes nothing.
         """

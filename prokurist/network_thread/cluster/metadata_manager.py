@@ -54,12 +54,12 @@ class MetadataManager(ClusterSnapshot):
 
     Args:
         client: To ask with.
-        interest: Which topics to ask for.
+        interest: The topics to request.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         bootstrap: The bootstrap addresses.
         max_age: `metadata.max.age.ms`, in seconds.
-        rebootstrap: Whether to begin again at the bootstrap addresses.
+        rebootstrap: True to begin again at the bootstrap addresses.
         trigger: `metadata.recovery.rebootstrap.trigger.ms`, in seconds.
         create: Whether asking for a topic may make it.
         codes: The error codes of answers and of topics in them.
@@ -116,7 +116,7 @@ class MetadataManager(ClusterSnapshot):
         return self._next
 
     async def refreshed(self, call: Call, reason: str, topic: str | None = None) -> Cluster:
-        """The same for a call, whose ledger notes the wait and the errors.
+        """Return fresh metadata for a call, whose ledger notes the wait and the errors.
 
         Args:
             call: Who waits.
@@ -268,7 +268,7 @@ class MetadataManager(ClusterSnapshot):
             await self._timer.sleep(self._backoff.pause(failures), "metadata backoff")
 
     def fault_of(self, answer: MetadataAnswer) -> KafkaException | None:
-        """Why a Metadata answer cannot be used; None if it can.
+        """Return the fault of an unusable Metadata answer; None for a usable one.
 
         Raises:
             KafkaException: The same, where asking again will not help.

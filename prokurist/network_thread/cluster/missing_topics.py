@@ -1,4 +1,4 @@
-"""Warns of topics and partitions that are read, or topics written to, and do not exist.
+"""Warns of topics and partitions in use that do not exist.
 
 Thread: the network thread alone. Each answer about the cluster is looked at; the log makes one
 line a minute of what is told here (`logs.storms`).

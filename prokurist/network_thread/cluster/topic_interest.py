@@ -26,7 +26,7 @@ class TopicSource(NamedTuple):
         topics: Returns the topics that are used at the moment.
         needing_leaders: Returns those that are asked for again while a partition lacks a
             leader. A call that asks about one as well may leave before it asks again.
-        follows_pattern: Returns whether the topics are what a pattern matches.
+        follows_pattern: Returns True if the topics are matches of a pattern.
     """
 
     topics: Callable[[], frozenset[str]]
@@ -38,7 +38,7 @@ class TopicInterest:
     """The topics that the client uses, and those that calls ask about.
 
     Attributes:
-        everything: Whether all topics are asked for, because of a pattern.
+        everything: True if a pattern needs all topics of the cluster.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class TopicInterest:
 
     @property
     def may_create(self) -> bool:
-        """Whether asking for these topics may have a broker create them.
+        """True if requests for these topics may have a broker create them.
 
         What a pattern matches is only ever found, and not named by the user: asked for by
         name after it was deleted, it would come back.
@@ -132,7 +132,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def can_be_sent(name: str) -> bool:
-    """Whether the protocol can carry a name, valid or not."""
+    """Return True if the protocol can carry a name, valid or not."""
     try:
         return len(name.encode()) <= LONGEST_NAME
     except UnicodeEncodeError:

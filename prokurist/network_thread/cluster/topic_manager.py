@@ -33,17 +33,16 @@ from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import PartitionInfo
 
 UNKNOWN_ANSWERS: Final = 3
-"""How many answers in a row make a topic unknown.
+"""Number of successive answers after which a topic is unknown.
 
-One is not enough: a broker that lags behind the controller does not know a topic
-that was made a moment ago, and one that makes a topic because it was asked for
-says so only when it is asked again. The pauses between three (0.1 and 0.2 s) are
-longer than word of a new topic takes in a cluster that is well; more of them
-would delay every call that waits to know whether a topic is there.
+One is not enough: a broker that lags behind the controller does not know a new topic yet, and
+one that creates a topic on request shows it only in the next answer. The pauses between three
+answers (0.1 and 0.2 s) are longer than a healthy cluster takes to spread a new topic; more
+answers would delay each call for a topic that does not exist.
 """
 
 NOT_LISTED: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED})
-"""What says of a topic in the list that it is not there any more, or not for this user."""
+"""Error codes of listed topics that were deleted or are not visible to this user."""
 
 
 class TopicManager:
@@ -54,7 +53,7 @@ class TopicManager:
         metadata: Knows whom to ask, and perhaps the answer.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
-        create: Whether asking for a topic may make it.
+        create: True if requests for a topic may create it.
     """
 
     def __init__(

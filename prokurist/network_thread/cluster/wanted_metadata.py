@@ -1,4 +1,4 @@
-"""What the next Metadata request asks for, and when it may be sent.
+"""Content and time of the next Metadata request.
 
 Thread: the network thread alone.
 
@@ -14,7 +14,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class WantedMetadata:
-    """What is wanted of the cluster's metadata.
+    """Topics for the next Metadata request, and its earliest time.
 
     Args:
         interest: All topics that are of interest.
@@ -53,10 +53,10 @@ class WantedMetadata:
         self._alone.add(topic)
 
     def dispute(self) -> None:
-        """Want all topics again, after a pause: what was told contradicts what another told.
+        """Request all topics again, after a pause: answers of brokers contradict each other.
 
-        Brokers that lag tell what they know in turn, so that no answer is like the last one:
-        for as long as they do, each pause is longer than the last.
+        Brokers that lag answer in turn from their own state, so no answer is like the last one.
+        While they do, each pause is longer than the last.
         """
         self.all = True
         if not self._is_disputed:
@@ -77,7 +77,7 @@ class WantedMetadata:
 
     @property
     def must_wait(self) -> bool:
-        """Whether all that is wanted was asked for, and is likely to be the same still."""
+        """True if the wanted topics were requested recently: the answer is likely the same."""
         return self._is_quiet and not self._has_more
 
     @property
@@ -86,7 +86,7 @@ class WantedMetadata:
 
     @property
     def _has_more(self) -> bool:
-        """Whether topics are wanted that the last request did not ask for."""
+        """True if the last request left out a wanted topic."""
         if self._interest.everything or self.asked_for_everything:
             return self._interest.everything and not self.asked_for_everything
         wanted = self._interest.topics if self.all else self._alone
@@ -126,8 +126,8 @@ class WantedMetadata:
         """Take note of an answer.
 
         Args:
-            same: Whether it told nothing new.
-            again: Whether it is to be asked for again.
+            same: True if it had nothing new.
+            again: True to request it again.
         """
         if same:
             self._repeated += 1

@@ -19,5 +19,5 @@ def leave(former: Connection | None, connection: Connection) -> None:
 
 
 def same_address(one: Node, other: Node) -> bool:
-    """Whether two nodes have one address, regardless of their racks."""
+    """Return True if two nodes have the same address, regardless of their racks."""
     return (one.host, one.port) == (other.host, other.port)

@@ -1,4 +1,4 @@
-"""SASL on connections: a mechanism is agreed on, its messages exchanged, and again in time.
+"""SASL on connections: handshake, authentication and re-authentication.
 
 Thread: the network thread alone; a mechanism's own work is done by the helper.
 Invariants: its requests stand in the connection's own pipeline, ahead of what waits there and
@@ -60,12 +60,12 @@ class Mechanisms(Protocol):
 
     @property
     def may_ask_again(self) -> bool:
-        """Whether their source has failed, and not so often that a connection waits no more."""
+        """True if the token source has failed, but seldom enough for another try."""
         ...
 
 
 class Authenticator:
-    """What the authentications of a client share: mechanisms and the helper thread.
+    """Parts shared by a client's authentications: mechanisms and the helper thread.
 
     Args:
         mechanisms: Makes mechanisms from the configuration.
@@ -147,17 +147,17 @@ class Authentication:
 
     @property
     def waits_for(self) -> str:
-        """What is waited for now, in words, for the text of an error; empty for nothing."""
+        """The obstacle in words, for the text of an error; empty for none."""
         return "" if self._awaited is None else str(self._awaited)
 
     @property
     def is_running(self) -> bool:
-        """Whether an authentication is under way."""
+        """True while an authentication is in progress."""
         return self._running is not None
 
     @property
     def is_due(self) -> bool:
-        """Whether the session has to be renewed before waiting requests are written."""
+        """True if the session has to be renewed before waiting requests are written."""
         moment = max(self.renew_at, self._pipeline.throttled_until)
         is_time = self._timer.now >= moment and not self.is_running
         return is_time and bool(self._pipeline.waiting)

@@ -56,13 +56,13 @@ class Connection:
 
     Attributes:
         node: The broker; by its address alone until it is known.
-        lane: Which kind of traffic.
+        lane: Its lane of traffic.
         state: Where it stands.
         number: Of the present try's socket; -1 where there is none.
-        pipeline: What is said on it.
+        pipeline: Its requests and answers.
         tried_at: When the last try to connect began.
-        has_stand_in: Whether the broker refuses it while another connection to it stands.
-        refused: Whether the last try ended by a refusal, and not by silence.
+        has_stand_in: True if the broker refuses it while another connection stands.
+        refused: True if the broker refused the last connect, rather than stay silent.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Connection:
             self._open()
 
     def is_to(self, node: Node) -> None:
-        """Take the node's id, which the broker at this address has told."""
+        """Take the node id of the broker at this address, once it is known."""
         self.node = self.pipeline.node = node
 
     def flush(self) -> None:
@@ -295,7 +295,7 @@ class Connection:
 
     @property
     def _sasl_seconds(self) -> float:
-        """How long the authentication took that has just ended."""
+        """Duration of the authentication that has just ended."""
         sasl = self._authentication
         return 0.0 if sasl is None else self._timer.now - sasl.began_at
 
@@ -424,7 +424,7 @@ class Connection:
 
     @property
     def backing_off(self) -> bool:
-        """Whether a try would have to wait for its backoff."""
+        """True if another try has to wait for its backoff."""
         return self.state is ConnectionState.DOWN and self._timer.now < self._tried_next
 
     @property
@@ -440,7 +440,7 @@ class Connection:
 
     @property
     def throttled(self) -> bool:
-        """Whether the broker has asked for a pause (KIP-219)."""
+        """True while the broker throttles this client (KIP-219)."""
         return self._timer.now < self.pipeline.throttled_until
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How connections stand, for what chooses between brokers and lanes.
+"""States of connections, for the choice of brokers and lanes.
 
 Thread: the network thread alone. A part of `NetworkClient`; nothing here changes.
 """
@@ -56,12 +56,12 @@ class ConnectionChoice:
         return chosen
 
     def is_ready(self, node: Node, lane: Lane) -> bool:
-        """Whether a request to a node would be written at once."""
+        """Return True if a request to a node can be written at once."""
         own = self._standing_for(node, lane)
         return own is not None and own.state is ConnectionState.READY
 
     def takes(self, node: Node, lane: Lane) -> bool:
-        """Whether a request would be written in this very turn."""
+        """Return True if a request can be written in this very turn."""
         own = self._standing_for(node, lane)
         return (
             own is not None
@@ -77,7 +77,7 @@ class ConnectionChoice:
         return self._timer.now if own is None else own.ready_at
 
     def awaited(self, lane: Lane, *nodes: Node) -> str:
-        """What requests to some nodes wait for, as a ledger says it."""
+        """Describe the wait of requests to some nodes, for ledgers."""
         throttling = [node for node in nodes if self.is_throttled(node, lane)]
         others = " and ".join(sorted(str(node) for node in nodes if node not in throttling))
         silent = " and ".join(sorted(map(str, throttling)))
@@ -88,12 +88,12 @@ class ConnectionChoice:
         return " and ".join(told)
 
     def is_throttled(self, node: Node, lane: Lane) -> bool:
-        """Whether a connection stands that a broker has asked to be silent."""
+        """Return True if a broker throttles an established connection."""
         own = self._standing_for(node, lane)
         return own is not None and own.state is ConnectionState.READY and own.throttled
 
     def has_refused(self, node: Node) -> bool:
-        """Whether the last connect to a node's address was refused, and none is ready."""
+        """Return True if a node's address refused the last connect, and no other is ready."""
         to_it = [each for each in self._connections.values() if same_address(each.node, node)]
         stands = any(each.state is ConnectionState.READY for each in to_it)
         return not stands and any(each.refused for each in to_it)

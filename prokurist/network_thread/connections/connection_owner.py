@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class ConnectionOwner(Protocol):
-    """What a connection calls of the client that owns it.
+    """Interface of the client that owns a connection.
 
     Attributes:
-        trace: Where connections tell what happens.
+        trace: The client's trace.
         refusals: Brokers that have refused the client.
     """
 

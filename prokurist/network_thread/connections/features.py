@@ -18,7 +18,7 @@ GROUP_VERSION: Final = "group.version"
 
 
 class Features:
-    """The feature levels that the cluster has finalised.
+    """Feature levels finalised by the cluster.
 
     Attributes:
         levels: The features with their levels; None before any broker has told.
@@ -41,7 +41,7 @@ class Features:
 
     @property
     def consumer_protocol(self) -> bool | None:
-        """Whether `group.protocol=consumer` can be used; None while no broker has told."""
+        """True if the cluster supports `group.protocol=consumer`; None before any answer."""
         levels = self.levels
         return None if levels is None else levels.get(GROUP_VERSION, 0) >= 1
 

@@ -21,9 +21,9 @@ class Greeting:
     """Sends ApiVersions on one connection, again in an older version if the broker asks for it.
 
     Args:
-        request: What is asked.
+        request: The request.
         client_id: Said in the request.
-        cap: What may be used of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from prokurist.network_thread.connections.pipeline import Pipeline
 from prokurist.network_thread.operations.timer import Due, Timer
 
 LOOK_AGAIN: Final = 1.0
-"""How soon at the soonest to look again whether a busy connection has become idle."""
+"""Least seconds between two checks of a busy connection for idleness."""
 
 
 class Idleness:

@@ -1,4 +1,4 @@
-"""Late answers, which are dropped: those to requests whose callers have left.
+"""Late answers: answers to abandoned requests, which are dropped.
 
 Thread: the network thread alone.
 

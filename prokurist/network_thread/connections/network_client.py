@@ -59,19 +59,19 @@ class NetworkClient(ConnectionChoice):
         network: All that knows sockets.
         resolver: Looks hosts up, off this thread.
         timer: The Timer.
-        limits: What bounds a connection.
-        greeting: What a new connection says first.
+        limits: Bounds of a connection.
+        greeting: The first exchange of a new connection.
         client_id: Said in every request.
         draw: Draws between brokers that are equal.
-        cap: What we may use of our own versions, in tests of old protocols.
-        trace: Where it tells what happens.
+        cap: Upper bounds on versions, in tests of old protocols.
+        trace: The client's trace.
         authenticator: Authenticates its connections; None where SASL is not wanted.
 
     Attributes:
         disconnected: Emits node, lane, error and the time of its last answer when a
             connection goes down against our wish, before its requests fail.
-        features: What the cluster has finalised.
-        counters: What is counted of requests and connections.
+        features: Finalised features of the cluster.
+        counters: Counters of requests and connections.
         reachability: Since when no broker can be reached, for readers on any thread.
         refusals: Brokers that have refused the client.
     """
@@ -131,14 +131,14 @@ class NetworkClient(ConnectionChoice):
         Args:
             node: To whom.
             request: One of `wire`'s.
-            call: Whose it is: asked for its claim before the request is written.
-            lane: Beside which traffic.
-            effect: Whether it changes something on the broker.
+            call: Its call, which claims the request before it is written.
+            lane: The lane of traffic.
+            effect: True if it changes state on the broker.
             patience: Seconds that its answer may take, for what a broker parks
                 longer than `request.timeout.ms`; None for just that.
             any_broker: Another broker would do as well: it fails if it cannot be
                 written soon.
-            answered: Whether the broker answers; else the answer is None, once it is written.
+            answered: False if the broker sends no answer: it is None once written.
             late: Called with an answer that comes when the request was abandoned; None to
                 drop it.
 

@@ -56,7 +56,7 @@ class Pipeline:
         timer: The Timer.
         limits: How long each may take, and how many at once.
         client_id: Said in every request.
-        cap: What we may use of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
         counters: The client's.
         suspect: Called when a request has been in flight for too long.
         state: Says where the connection stands, for an error's text.
@@ -64,7 +64,7 @@ class Pipeline:
 
     Attributes:
         node: Whom the requests go to.
-        holds: Whether nothing is written but what was submitted ahead.
+        holds: True if only requests submitted ahead are written.
         late_answers: Drops the answers to abandoned requests.
     """
 
@@ -168,7 +168,7 @@ class Pipeline:
             self._confirm()
 
     def _confirm(self) -> None:
-        """What no broker answers is over: the kernel has taken it."""
+        """End requests without an answer: the kernel has taken them."""
         written, self._unconfirmed = self._unconfirmed, deque()
         for sent in written:
             self._end(sent)
@@ -328,7 +328,7 @@ class Pipeline:
             waiting.promise.break_(error)
 
     def carries(self, lane: Lane) -> bool:
-        """Whether it has a request of a lane, written or not."""
+        """Return True if a request of a lane is queued or in flight."""
         return any(sent.unsent.lane is lane for sent in self._sent) or any(
             unsent.lane is lane for unsent in self._unsent
         )
@@ -349,7 +349,7 @@ class Pipeline:
 
     @property
     def takes(self) -> bool:
-        """Whether a request would be written as soon as the socket can take it."""
+        """True if a request would be written as soon as the socket can take it."""
         quiet = self._timer.now < self.throttled_until
         return not (quiet or self.holds or self.waiting)
 

@@ -29,10 +29,10 @@ class Reach:
     """Notes which addresses are silent, and since when one or all are not reached.
 
     Args:
-        reachability: What is noted.
+        reachability: The reachability to update.
         connections: All of the client's.
         timer: The Timer.
-        limits: What bounds a connection.
+        limits: Bounds of a connection.
         trace: Where brokers that cannot be reached are told of.
     """
 
@@ -120,5 +120,5 @@ class Reach:
 
 
 def address_of(connection: Connection) -> tuple[str, int]:
-    """Where a connection leads."""
+    """Return the address of a connection's broker."""
     return connection.node.host, connection.node.port

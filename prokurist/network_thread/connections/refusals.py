@@ -41,7 +41,7 @@ class Refusals:
         return self._until.get((node.host, node.port), self._timer.now)
 
     def has(self, node: Node) -> bool:
-        """Whether a node's address has refused the client, and not accepted it since."""
+        """Return True if a node's address has refused the client, and not accepted it since."""
         return (node.host, node.port) in self._until
 
     def trying(self, node: Node) -> None:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 ANOTHER_AFTER: Final = 1.0
-"""How long a request that any broker can answer waits for one broker's connection.
+"""Seconds that a request for any broker waits for one broker's connection.
 
-Well above what a connection takes to any broker that can be reached, and well below
-the ten seconds of its setup, which one that swallows everything would cost.
+Well above the time of a connect to any broker in reach, and well below the ten seconds of its
+setup, the cost of a broker that swallows everything.
 """
 
 
 Expected: TypeAlias = Collection[Api | Request[object]]
-"""What will be asked; requests where what is asked narrows the versions."""
+"""Requests to come; whole requests where their content narrows the versions."""
 
 
 class Lane(Enum):
@@ -46,7 +46,7 @@ class Lane(Enum):
     COORDINATOR = "coordinator"
     """Commits, look-ups of what was committed, heartbeats."""
     FETCH = "fetch"
-    """Fetch, which waits at the broker for records, and whose answer may be long."""
+    """Fetch, which waits at the broker for records, and has long answers."""
     JOIN = "join"
     """JoinGroup and SyncGroup, which wait at the broker for the other members."""
     PRODUCE = "produce"
@@ -60,9 +60,9 @@ STAND_INS: Final = {
     Lane.JOIN: (Lane.COORDINATOR, Lane.GENERAL, Lane.FETCH, Lane.PRODUCE),
     Lane.PRODUCE: (Lane.GENERAL, Lane.COORDINATOR, Lane.FETCH, Lane.JOIN),
 }
-"""Which lane's connection carries the requests of a lane that the broker refuses.
+"""Lanes that carry the requests of a lane whose connection the broker refuses.
 
-The order says where they wait least, and hold others up least.
+They come in the order of the least delay, for these requests and for the lane's own.
 """
 
 
@@ -96,10 +96,10 @@ class Answer(Generic[Response]):
 
 
 class Claimant(Protocol):
-    """Whose request it is: asked before it is written, and told how it ended.
+    """Interface of a request's call: claims the request before the write, and hears of its end.
 
     Attributes:
-        trace: Where it is told what is done for it.
+        trace: The client's trace; None where it is not read.
         number: Its number there.
     """
 
@@ -107,7 +107,7 @@ class Claimant(Protocol):
     number: int
 
     def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:
-        """Whether it may be written; see `Call.claim`."""
+        """Claim the request before it is written; see `Call.claim`."""
         ...
 
     def ended(
@@ -119,7 +119,7 @@ class Claimant(Protocol):
         *,
         undone: bool = False,
     ) -> None:
-        """How it ended; see `Call.ended`."""
+        """Note the end of an attempt; see `Call.ended`."""
         ...
 
 
@@ -128,11 +128,11 @@ class Unsent:
 
     Attributes:
         call: The call that the request is for; None for background work.
-        answered: Whether the broker answers it; else it is over once it is written.
-        effect: Whether it changes something on the broker.
+        answered: False if the broker sends no answer: it ends once written.
+        effect: True if it changes state on the broker.
         patience: How long its answer may take; None for `request.timeout.ms`.
         any_broker: Another broker would do as well.
-        lane: Which kind of traffic it is, whichever connection carries it.
+        lane: Its lane of traffic, also on another lane's connection.
         late: Called with an answer that comes after the caller has left; None to drop it.
         due: When it has waited long enough, where no call's deadline says so.
     """

@@ -17,11 +17,11 @@ SMALLER: Final = {
     "Fetch": ", or lower fetch.max.bytes and max.partition.fetch.bytes",
     "Produce": ", or lower batch.size",
 }
-"""What makes the long messages of a request shorter."""
+"""Settings that shorten a request's long messages."""
 
 
 def time_allowed(sent: Sent, request_timeout: float) -> str:
-    """How long a request may take, and what says so."""
+    """Describe the time limit of a request, and its source."""
     patience = sent.unsent.patience
     if patience is None:
         return f"request.timeout.ms ({request_timeout:g} s)"

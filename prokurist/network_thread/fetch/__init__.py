@@ -1,4 +1,4 @@
-"""Fetching: what is asked of which broker, and what becomes of its answers.
+"""Fetching: requests to each broker, and the handling of answers.
 
 Thread: the network thread alone.
 Holds: the manager, fetch sessions, brokers and replicas to read from, and the

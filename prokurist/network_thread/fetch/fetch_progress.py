@@ -25,9 +25,9 @@ class FetchProgress:
 
     Args:
         metadata: Knows the leaders.
-        background: Hears of what no patience mends.
+        background: Takes fatal errors.
         timer: The Timer.
-        asked: The brokers that a fetch is on its way to, and whether each is connected.
+        asked: Returns the brokers with a fetch in flight, each with its connected flag.
     """
 
     def __init__(

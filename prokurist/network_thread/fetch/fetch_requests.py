@@ -1,4 +1,4 @@
-"""Builds fetches: of what a broker leads, and for as much as there is room for.
+"""Builds fetches: partitions that a broker leads, within the free buffer memory.
 
 Thread: the network thread alone.
 
@@ -39,7 +39,7 @@ class FetchLimits:
     """The configuration that bounds fetches; bytes.
 
     Attributes:
-        terms: What every request says.
+        terms: Fields of every request.
         answer: `fetch.max.bytes`.
         partition: `max.partition.fetch.bytes`.
         buffer: `fetch.buffer.max.bytes`.
@@ -58,9 +58,9 @@ class FetchRequests:
 
     Args:
         metadata: Knows topics' ids and leaders' epochs.
-        subscription: Is told under which ids topics are fetched.
-        buffer: Knows what is held.
-        replicas: Knows which do not answer.
+        subscription: The subscription, which notes the topic ids of fetches.
+        buffer: The fetch buffer.
+        replicas: Preferred read replicas.
         limits: How much may be fetched.
     """
 
@@ -95,7 +95,7 @@ class FetchRequests:
 
         Args:
             source: Whom it asks.
-            part: What that broker leads.
+            part: The partitions that the broker leads.
             brokers: How many share the room.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Sends fetches: which partitions of which broker, and when none.
+"""Sends fetches to each broker, while the application polls.
 
 Thread: the network thread alone.
 
@@ -58,7 +58,7 @@ class FetchManager:
     Args:
         client: To ask with.
         metadata: Knows the leaders.
-        subscription: What is wanted, and how far it has come.
+        subscription: The subscription, with its positions.
         buffer: Where records go.
         background: The poll that waits, and errors that are about no partition.
         timer: The Timer.
@@ -67,8 +67,8 @@ class FetchManager:
         replica_lifetime: Seconds for which a replica is preferred to the leader.
 
     Attributes:
-        counters: What is counted of its answers.
-        attending: What a call that waits for records is told of them.
+        counters: Counters of its answers.
+        attending: The fetches in the ledger of a waiting call.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class FetchManager:
 
     @property
     def _is_polled(self) -> bool:
-        """Whether the application has polled lately."""
+        """True if the application has polled lately."""
         waits = self._background.awaiting is not None
         return waits or self._timer.now - self._buffer.polled_at < ATTENTION
 
@@ -274,10 +274,10 @@ class FetchManager:
         """Handle an answer; returns whether the broker may be asked again at once.
 
         Args:
-            source: Whose answer it is.
+            source: The broker of the answer.
             answer: The answer.
-            request: What it answers.
-            took: Seconds from the request on.
+            request: The request.
+            took: Seconds since the request.
         """
         self._client.reachability.throttled(source.node, answer.throttle, self._timer.now)
         if answer.error:

@@ -45,7 +45,7 @@ class OutOfRangeCheck:
 
     Args:
         metadata: Is asked for fresh metadata.
-        subscription: Says which positions are still wanted.
+        subscription: The subscription: drops stale positions.
         timer: The Timer.
         trace: Records each offset that is out of range.
         confirmed: Called with the answers that count, and with none where another leader

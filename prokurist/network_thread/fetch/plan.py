@@ -1,4 +1,4 @@
-"""Which partitions are fetched from which broker: kept from one look to the next.
+"""Plan of fetches: the fetchable partitions of each broker, kept between looks.
 
 Thread: the network thread alone.
 
@@ -40,13 +40,13 @@ class Part:
 
 
 class FetchPlan:
-    """Keeps which partitions are fetched from which broker.
+    """Plan of fetches: the fetchable partitions of each broker.
 
     Args:
         metadata: Knows the leaders; is asked for fresh ones where there is none.
-        subscription: What may be fetched.
-        replicas: Which partitions are read from a replica.
-        troubles: Which have to wait.
+        subscription: The subscription, with its fetch positions.
+        replicas: Preferred read replicas, by partition.
+        troubles: Partitions in backoff.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FetchPlan:
         return self._parts
 
     def _exchanged(self, wishes: list[Wish]) -> bool:
-        """Whether replacing positions in the former plan was enough."""
+        """Replace moved positions in the former plan; return True if that was enough."""
         if (
             self._version != self._metadata.cluster.version
             or len(wishes) != len(self._wishes)

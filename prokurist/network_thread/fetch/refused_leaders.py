@@ -1,4 +1,4 @@
-"""Whether the refusal of a broker that was fetched from concerns the reader at all.
+"""Check of a fetch source's refusal: it concerns only readers of partitions led there.
 
 Thread: the network thread alone; no state.
 """
@@ -17,7 +17,7 @@ async def still_leads(
     partitions: Iterable[TopicPartition],
     error: KafkaException,
 ) -> bool:
-    """Whether a broker that has refused the client leads one of the partitions by now.
+    """Return True if a broker that refused the client still leads one of the partitions.
 
     Leaders may have moved since metadata were fetched: a certificate of a broker that leads
     none of them any more stops no reader. Refused credentials are those of every broker, and

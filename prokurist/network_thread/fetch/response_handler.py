@@ -39,15 +39,15 @@ class FetchOutcome:
 
     Attributes:
         entries: For the buffer.
-        moved: Whether something was got ahead with: there is more to fetch at once.
+        moved: True if a position moved, so there is more to fetch at once.
         well: Partitions that were answered without an error.
         redirected: Partitions for which a replica was named in place of records.
         behind: Partitions whose replica lacks the offset: their leader is asked.
         out_of_range: Wishes whose offset the leader lacks, and the leader epoch that was
             named: fresh metadata have to confirm the leader.
         troubled: Partitions to be fetched again after a pause.
-        stale: Whether what we know of the cluster is to blame for some of these.
-        leaders: What was said of leaders that are new: their ids and epochs.
+        stale: True if the client's metadata may be stale.
+        leaders: Newly named leaders: their ids and epochs.
     """
 
     entries: list[Entry[Any]] = field(default_factory=list)
@@ -65,10 +65,10 @@ class FetchResponseHandler:
     """Handles the rows of fetch responses.
 
     Args:
-        subscription: What is assigned.
-        replicas: Which partitions are read from a replica.
-        read_committed: Whether logs end at their last stable offset.
-        credentials: What the brokers know the client by, for errors of authorization.
+        subscription: The consumer's subscription.
+        replicas: Preferred read replicas, by partition.
+        read_committed: True if logs end at their last stable offset.
+        credentials: The client's identity to brokers, for errors of authorization.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class FetchResponseHandler:
         """Handle an answer row by row.
 
         Args:
-            wishes: What was new in this request, or had changed.
+            wishes: The new or changed partitions of this request.
             answer: The answer.
-            asked: What was wanted of this broker, by this request or those before.
-            node: Whose answer it is.
+            asked: All partitions of the session with this broker.
+            node: The broker of the answer.
         """
         outcome = FetchOutcome()
         held = ResponseBytes(answer.size)

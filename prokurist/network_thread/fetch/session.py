@@ -80,7 +80,7 @@ class FetchSession:
     """A fetch session with one broker: makes each request say only what has changed.
 
     Attributes:
-        asked: What is wanted in it.
+        asked: Its partitions.
     """
 
     __slots__ = ("_epoch", "_id", "_ids", "_standing", "asked")
@@ -104,7 +104,7 @@ class FetchSession:
         Args:
             wanted: Everything that is wanted of this broker.
             ids: The ids of all its topics; empty unless all are known.
-            terms: What every request says.
+            terms: Fields of every request.
             max_bytes: How much may come.
         """
         new = {each.wish.partition: each for each in wanted}
@@ -150,7 +150,7 @@ class FetchSession:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the broker keeps the session."""
+        """True if the broker keeps the session."""
         return self._standing is SessionState.KEPT
 
     def request_changes(
@@ -161,7 +161,7 @@ class FetchSession:
         Args:
             changed: What is wanted otherwise than in the last request, of topics that
                 go by the same ids.
-            terms: What every request says.
+            terms: Fields of every request.
             max_bytes: How much may come.
         """
         questions = [
@@ -173,7 +173,7 @@ class FetchSession:
         return self._made(questions, [], terms, max_bytes)
 
     def _names_alike(self, ids: Mapping[str, UUID]) -> bool:
-        """Whether topics have the same ids as before, or none as before."""
+        """Return True if each topic has the same id as before, or none as before."""
         if bool(ids) != bool(self._ids):
             return False
         return all(self._ids.get(topic, each) == each for topic, each in ids.items())
@@ -192,7 +192,7 @@ class FetchSession:
         """Restart the session: the broker's state of it is not ours.
 
         Args:
-            unknown: Whether it has nothing of it; otherwise the next request ends it.
+            unknown: True if it has no such session; otherwise the next request ends it.
         """
         if unknown:
             self._id = NO_SESSION

@@ -1,4 +1,4 @@
-"""Where records come from: brokers, replicas that are nearer, and what has to wait.
+"""Sources of records: leaders, preferred read replicas, and partitions in backoff.
 
 Thread: the network thread alone.
 """
@@ -19,7 +19,7 @@ from prokurist.network_thread.wire.failures import UnfinishedAnswer
 from prokurist.types import Node, TopicPartition
 
 Leadership: TypeAlias = tuple[int | None, int | None]
-"""Who leads a partition, by its id, and in which epoch, as far as we know."""
+"""Id of a partition's leader, and its epoch, as far as known."""
 
 QUICK: Final = 0.25
 """An answer of twice the size takes less than half of its time then."""
@@ -35,7 +35,7 @@ class FetchSource:
         node: The broker.
         session: Our fetch session with it.
         operation: The fetch that is on its way, or the pause after one that failed.
-        wishes: What of a fetch on its way is new, or has changed.
+        wishes: The new or changed partitions of a fetch in flight.
         failures: How many fetches in a row have come to nothing.
         most: Bytes of an answer that its link has time for; infinite where none was too long.
     """
@@ -100,7 +100,7 @@ class Replicas:
         return None if preferred is None else preferred[0]
 
     def is_read_from(self, node: int) -> bool:
-        """Whether any partition is read from this replica."""
+        """Return True if any partition is read from this replica."""
         return any(number == node for number, _ in self._preferred.values())
 
     def forget(self, tp: TopicPartition) -> bool:
@@ -185,11 +185,11 @@ class PartitionBackoff:
         self._met.setdefault(tp, BackoffEntry(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:
-        """Whether a partition has failed since it was last fetched."""
+        """Return True if a partition has failed since it was last fetched."""
         return tp in self._met
 
     def waits(self, tp: TopicPartition, leadership: Leadership) -> bool:
-        """Whether a partition has to wait now."""
+        """Return True if a partition has to wait now."""
         trouble = self._met.get(tp)
         return (
             trouble is not None

@@ -44,18 +44,18 @@ Each costs objects and steps of the interpreter, however few bytes it has.
 """
 
 LOOKED_AT: Final = 200
-"""How much of a strange beginning is looked at, and quoted."""
+"""Bytes of a foreign greeting that are examined and quoted."""
 
 TOO_MANY: Final = f"more than {MOST_AT_ONCE} frames at once"
 
 TLS_ALERT, TLS_HANDSHAKE, TLS_MAJOR = 0x15, 0x16, 3
 
 ALERT_SEEN: Final = "a TLS alert"
-"""How a listener with TLS refuses a client without it. What follows says more of it."""
+"""A TLS listener's refusal of a client without TLS. The bytes behind it say more."""
 
 
 class Progress(NamedTuple):
-    """How many bytes and frames of a stream have been read.
+    """Progress in a stream: bytes and frames read so far.
 
     Attributes:
         frames: How many were completed.
@@ -73,7 +73,7 @@ class Progress(NamedTuple):
 
     @property
     def at_first_answer(self) -> bool:
-        """Whether one whole frame came and nothing behind it."""
+        """True after exactly one whole frame."""
         return self.frames == 1 and self.length is None and not self.carried
 
     def place(self) -> str:
@@ -136,11 +136,11 @@ class FrameReader:
         self.refused: str = ""
 
     def room(self) -> tuple[memoryview, bool]:
-        """Where the next bytes go, and whether to read once more if that is full.
+        """Return the buffer for the next bytes, and True if a full one calls for another read.
 
-        Within a frame that is the frame itself. Its end is the end of what was
-        asked for, so nothing more is expected there, and a further read would
-        cost a turn of the GIL to learn that nothing came.
+        Within a frame that is the frame itself. Its end is the end of the requested bytes, so
+        nothing more is expected there, and a further read would cost a turn of the GIL to learn
+        that nothing came.
         """
         if self._frame is not None:
             return self._frame[self._filled : self._filled + DIRECT_BYTES], False
@@ -193,7 +193,7 @@ class FrameReader:
         return objection(length, self.largest, start, first=not self.frames)
 
     def progress(self) -> Progress:
-        """How far the stream has been read."""
+        """Return the progress in the stream."""
         length = None if self._frame is None else len(self._frame)
         return Progress(self.frames, self._received, len(self._carried), self._filled, length)
 
@@ -202,10 +202,10 @@ class FrameReader:
 
 
 def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
-    """What is wrong with a frame's beginning, in words; empty if nothing is.
+    """Describe the fault in the beginning of a frame; empty if there is none.
 
     Args:
-        length: What its first four bytes say.
+        length: The number in its first four bytes.
         largest: The longest frame that is accepted.
         start: Its beginning, with the length, as far as it has come.
         first: Whether it is the first frame. That is a short one; only there is a

@@ -21,10 +21,10 @@ class Job:
     """A piece of work for the helper thread, and its result.
 
     Attributes:
-        work: What is to be done.
-        value: What it came to.
+        work: The work.
+        value: Its result.
         error: Why it came to nothing.
-        is_abandoned: Whether it need not begin any more.
+        is_abandoned: True if it need not begin any more.
     """
 
     work: Callable[[], Any]
@@ -75,7 +75,7 @@ class _Desk:
         lock: Guards the others.
         waiting: Jobs that have not begun.
         ended: Jobs that have ended and were not collected.
-        is_manned: Whether there is a helper.
+        is_manned: True if there is a helper.
     """
 
     wake: Callable[[], None] | None

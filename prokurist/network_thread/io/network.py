@@ -1,4 +1,4 @@
-"""What the client sees of the network: whole frames, and what happened.
+"""Interface of the network: whole frames, and happenings on connections.
 
 Thread: the network thread calls everything but `wake`, which may come from any.
 Invariants: nothing here blocks but `poll` and `rest`; what goes wrong on a connection is
@@ -17,7 +17,7 @@ from prokurist.errors import DisconnectException, NetworkException, SslAuthentic
 
 @dataclass(frozen=True, slots=True)
 class SocketAddress:
-    """Where a connection goes: a numeric address, never a name.
+    """Target of a connection: a numeric address, never a name.
 
     Attributes:
         host: An IPv4 or IPv6 address in its textual form, without a scope.
@@ -90,7 +90,7 @@ class Lost:
 
 
 Happening: TypeAlias = Securing | Connected | Arrived | Written | Lost
-"""What `poll` tells; those of one connection stand in the order they occurred."""
+"""A happening from `poll`; those of one connection stand in order."""
 
 
 class Network(Protocol):
@@ -141,11 +141,11 @@ class Network(Protocol):
         ...
 
     def writable(self, connection: int) -> bool:
-        """Whether the connection is open and nothing unwritten is left."""
+        """Return True if the connection is open and nothing unwritten is left."""
         ...
 
     def arriving(self, connection: int) -> tuple[int, int] | None:
-        """How many bytes of the present frame have come, and how many it has.
+        """Return the received bytes of the present frame, and its length.
 
         Returns:
             None where no frame has begun, or there is no such connection.

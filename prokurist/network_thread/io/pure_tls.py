@@ -1,4 +1,4 @@
-"""Where the native pump is not: `ssl` decrypts, record by record.
+"""TLS without the native pump: `ssl` decrypts, record by record.
 
 Thread: the network thread.
 """
@@ -8,7 +8,7 @@ from ssl import SSLObject
 from prokurist.network_thread.io.framing import MemoryFor, fresh_memory
 
 DRAINED, FULL, ENDED, FAILED, EXCESS = range(5)
-"""How a read of a pump ends; see `_native_tls`."""
+"""Ends of a pump's read; see `_native_tls`."""
 
 
 def pump_of(_connection: SSLObject) -> None:
@@ -16,5 +16,5 @@ def pump_of(_connection: SSLObject) -> None:
 
 
 def frame_memory() -> MemoryFor:
-    """What allocates the memory of one watch's frames."""
+    """Return the allocator for the frames of one watch."""
     return fresh_memory

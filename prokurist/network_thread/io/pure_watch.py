@@ -153,7 +153,7 @@ class PureWatch:
         return None
 
     def progress(self, number: int) -> Progress:
-        """How far its stream has come; see `Watch.progress`."""
+        """Return the progress of a socket's stream; see `Watch.progress`."""
         return self._streams[number].reader.progress()
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ class SystemNames:
 def looked_up(
     host: str | bytes, flags: int = 0, *, family: int = socket.AF_UNSPEC
 ) -> list[SocketAddress]:
-    """What `getaddrinfo` answers, without duplicates and in its order."""
+    """Return the addresses of `getaddrinfo`, without duplicates and in its order."""
     found: dict[SocketAddress, None] = {}
     for kind, _, _, _, target in socket.getaddrinfo(
         host, None, family=family, type=socket.SOCK_STREAM, flags=flags
@@ -132,11 +132,11 @@ class Lookup:
     """A look-up, and its answer once it is `done`; the network thread's.
 
     Attributes:
-        host: What was asked about.
-        port: Which port the addresses get.
+        host: The host.
+        port: The port of the addresses.
         done: An answer is here: `error`, or else one of the two below.
-        addresses: What `Resolver.resolve` was asked for.
-        names: What `Resolver.canonical` was asked for.
+        addresses: Result of `Resolver.resolve`.
+        names: Result of `Resolver.canonical`.
         error: Why there is neither.
     """
 
@@ -204,7 +204,7 @@ Outcome: TypeAlias = tuple[SocketAddress, ...] | Names | NetworkException
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What one thread looks up; equal look-ups share it."""
+    """Key of a look-up thread; equal look-ups share it."""
 
     host: str
     canonical: bool = False

@@ -1,4 +1,4 @@
-"""The network of TCP sockets: connecting, writing, and what is told of them.
+"""Network of TCP sockets: connects, writes, and happenings.
 
 Waiting, reading, and writing what was not taken at once are the watch's, of which there are
 two twins (`watch`).
@@ -66,7 +66,7 @@ class SelectorNetwork:
         send_buffer_bytes: `send.buffer.bytes`; -1 leaves it to the system.
         largest_frame_bytes: A longer frame ends its connection; of one that is not
             trusted yet, one longer than GREETING_BYTES.
-        watch: Which twin waits and reads; None for the best there is.
+        watch: The twin that waits and reads; None for the best available.
         tls: What every connection is encrypted with; None for plain text. It comes with
             a watch of its own.
         keepalive: Seconds without traffic until the system probes a connection; None for
@@ -141,12 +141,12 @@ class SelectorNetwork:
             self._unsaid[number] = Connected(number)
 
     def writable(self, connection: int) -> bool:
-        """Whether a frame can be written; see `Network.writable`."""
+        """Return True if a frame can be written; see `Network.writable`."""
         found = self._connections.get(connection)
         return found is not None and found.writable()
 
     def arriving(self, connection: int) -> tuple[int, int] | None:
-        """How far the present frame has come; see `Network.arriving`."""
+        """Return the progress of the present frame; see `Network.arriving`."""
         if connection not in self._connections:
             return None
         progress = self._watch.progress(connection)

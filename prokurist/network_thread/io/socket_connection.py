@@ -1,4 +1,4 @@
-"""What the network keeps of one socket.
+"""State of one socket of the network.
 
 Thread: the network thread.
 """
@@ -51,7 +51,7 @@ class SocketConnection:
         self.watched: int = 0
 
     def writable(self) -> bool:
-        """Whether a frame can be written."""
+        """Return True if a frame can be written."""
         return self.secured and self.rest is None and self.failure is None
 
     def interest(self) -> int:

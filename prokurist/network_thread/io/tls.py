@@ -55,7 +55,7 @@ PUMPS: Final[Mapping[str, str]] = {
 
 
 class Pump(Protocol):
-    """What the native twin receives and decrypts with; see `_native_tls.Pump`."""
+    """Interface of the native receiver and decrypter; see `_native_tls.Pump`."""
 
     def read(
         self,
@@ -74,13 +74,13 @@ class TlsFilter:
     """The TLS state of one connection.
 
     Args:
-        context: What is verified, and with which keys.
+        context: The TLS context.
         server_name: The name or address that the broker's certificate must bear.
 
     Attributes:
-        established: Whether the handshake is over, and the peer verified.
-        closed: Whether the peer has said that nothing more comes.
-        failure: Why what came cannot be decrypted, or which alert it was; None while it can.
+        established: True once the handshake has ended and the peer is verified.
+        closed: True once the peer has closed its side.
+        failure: The fault of the received bytes, or the alert; None without one.
         without_data: Bytes that came since the last that held data.
     """
 
@@ -122,7 +122,7 @@ class TlsFilter:
 
     @property
     def excess(self) -> str | None:
-        """What the peer sends too much of, in words; None while it does not."""
+        """The peer's excess of bytes, in words; None within the bounds."""
         most = MOST_WITHOUT_DATA if self.established else LONGEST_HANDSHAKE
         if self.without_data > most:
             return f"the peer sent {self.without_data} bytes of TLS without data"
@@ -171,7 +171,7 @@ class TlsFilter:
 
     @property
     def speaks(self) -> bool:
-        """Whether `outgoing` has something."""
+        """True if `outgoing` has bytes."""
         return self._outgoing.pending > 0
 
     def refusal_of(
@@ -353,7 +353,7 @@ class Tls:
     """The TLS settings that a network needs: contexts and filters.
 
     Args:
-        contexts: What is verified, and with which keys; renewed with their files.
+        contexts: TLS contexts, renewed with their files.
     """
 
     def __init__(self, contexts: TlsContexts) -> None:

@@ -146,10 +146,10 @@ class BoundedResponse(http.client.HTTPResponse):
 
 
 class Bounded(io.RawIOBase):
-    """What comes over a connection, up to a bound.
+    """Byte stream of a connection, up to a bound.
 
     Args:
-        raw: What comes.
+        raw: The stream.
     """
 
     def __init__(self, raw: io.RawIOBase) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prokurist.network_thread.io.framing import Progress
 
 READING, WRITING = 1, 2
-"""What a socket is watched for: one of these, or both."""
+"""Directions of interest in a socket: one of these, or both."""
 
 MODULES: Final[Mapping[str, str]] = {
     "native": "prokurist.network_thread.io._native_watch",
@@ -33,10 +33,10 @@ CLOSED: Final = "the peer closed it"
 
 
 class Seen(NamedTuple):
-    """What a wait has found at one socket.
+    """Events of a wait at one socket.
 
     Attributes:
-        number: Which.
+        number: The number of the socket.
         writable: Its connect is over, or what was to be written is, or that has failed;
             told only where it was watched for that.
         frames: Whole frames that have come.
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 
     @property
     def is_strange(self) -> bool:
-        """Whether the end is about what the peer sent."""
+        """True if the peer's bytes are the reason for the end."""
         return isinstance(self.end, str) and self.end != CLOSED
 
 
@@ -87,7 +87,7 @@ class Watch(Protocol):
         """Accept frames of other sizes from now on.
 
         Args:
-            number: Which.
+            number: The number of the socket.
             largest: A longer frame ends its stream.
         """
         ...
@@ -125,7 +125,7 @@ class Watch(Protocol):
         ...
 
     def progress(self, number: int) -> "Progress":
-        """How far a socket's stream has been read."""
+        """Return the progress of a socket's stream."""
         ...
 
     def close(self) -> None:

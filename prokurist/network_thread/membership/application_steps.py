@@ -23,9 +23,9 @@ class ApplicationSteps:
 
     Args:
         background: Where polls look.
-        subscription: Knows whether the user listens.
+        subscription: The consumer's subscription.
         poll_activity: Has an iteration look there.
-        auto_commit: Whether positions are committed before they are given up.
+        auto_commit: True if positions are committed before a revocation.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ApplicationSteps:
 
     @property
     def is_heard(self) -> bool:
-        """Whether there is a listener."""
+        """True if there is a listener."""
         subscribed = self._subscription.subscribed
         return subscribed is not None and subscribed.listens
 
@@ -106,5 +106,5 @@ class ApplicationSteps:
 
 
 def commit_in(done: StepDone) -> AutoCommit | None:
-    """What a step has found to be committed."""
+    """Return the commit that a finished step asks for; None without one."""
     return done.answer if isinstance(done.answer, AutoCommit) else None

@@ -31,10 +31,10 @@ class ClassicAssignors:
 
     Args:
         configured: `partition.assignment.strategy`: names and objects.
-        steps: Run what is a user's own.
+        steps: Run the user's own assignors.
 
     Attributes:
-        cooperative: Whether the member keeps what it reads during a rebalance.
+        cooperative: True if the member keeps its partitions during a rebalance.
 
     Raises:
         ConfigException: An object is no assignor, or two have one name.
@@ -126,7 +126,7 @@ class ClassicAssignors:
         """Call a method of an assignor on its thread.
 
         Raises:
-            KafkaException: It has raised something, which is the cause.
+            KafkaException: It raised the error in the cause.
         """
         if name in self._built_in:
             return work()

@@ -46,7 +46,7 @@ from prokurist.types import Node
 Response = TypeVar("Response")
 
 SLACK: Final = 5.0
-"""How much longer than a rebalance may last the answer to JoinGroup is waited for."""
+"""Seconds added to the rebalance timeout, for the answer to JoinGroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class GroupReply(Generic[Response]):
     """The answer to one request, and what follows from it.
 
     Attributes:
-        action: What to do now.
+        action: The action to take.
         response: The coordinator's answer; None where there was none.
-        error: What was wrong; None with DONE.
+        error: The error; None with DONE.
     """
 
     action: Action
@@ -81,7 +81,7 @@ class ClassicExchange:
     """Sends a classic member's requests to the coordinator, and explains refusals.
 
     Args:
-        context: What the membership stands on.
+        context: Context of the membership.
         session: `session.timeout.ms`, in seconds.
     """
 
@@ -145,7 +145,7 @@ class ClassicExchange:
         """Send Heartbeat.
 
         Args:
-            call: Whose ledger tells of it.
+            call: The call, for entries in its ledger.
             who: The member.
             patience: How long the answer may take before the coordinator is suspect.
         """
@@ -213,7 +213,7 @@ class ClassicExchange:
         return GroupReply(action, response, error)
 
     def judged_as_heartbeat(self, code: int) -> tuple[Action, KafkaException]:
-        """What a heartbeat's error code means, which another answer has brought."""
+        """Judge a heartbeat's error code in another answer."""
         action, error = HEARTBEAT.of(code), HEARTBEAT.error(code)
         return action, self._explained(error) if action is Action.FATAL else error
 

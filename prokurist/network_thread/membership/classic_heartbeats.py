@@ -34,13 +34,13 @@ class ClassicHeartbeats:
     """Sends the heartbeats of a classic member.
 
     Args:
-        context: What the membership stands on.
+        context: Context of the membership.
         exchange: To speak with.
         interval: `heartbeat.interval.ms`, in seconds.
         session: `session.timeout.ms`, in seconds.
-        told: Called with what a heartbeat's answer means for the member.
+        told: Called with the action that a heartbeat's answer asks for.
         refused: Called with each failed authentication, after which they go on.
-        failed: Called with what is fatal to the membership; they have stopped then.
+        failed: Called with a fatal error, after which they stop.
 
     Attributes:
         answered_at: When the coordinator answered last, one of them or JoinGroup.
@@ -116,7 +116,7 @@ class ClassicHeartbeats:
                 self._told(said.action, said.error)
 
     def _patience(self, now: float) -> float:
-        """How long the answer to a heartbeat may take."""
+        """Return the time limit of a heartbeat's answer."""
         left = max(self.answered_at, self._heard_at) + self._session - now
         least = self._interval
         if left <= 0 or self._heard_at > self.answered_at:

@@ -63,11 +63,11 @@ class ClassicMember:
     """The `Membership` of a member of a classic group.
 
     Args:
-        context: What it stands on.
+        context: Context of the membership.
         assignors: `partition.assignment.strategy`.
         session: `session.timeout.ms`, in seconds.
         interval: `heartbeat.interval.ms`, in seconds.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
 
     Attributes:
         who: Who we are to the coordinator.
@@ -209,7 +209,7 @@ class ClassicMember:
     # --- rounds ------------------------------------------------------------------------
 
     def _why(self) -> str | None:
-        """Why the member has to rejoin; None if it has not."""
+        """Return the reason to rejoin; None without one."""
         return self._due or self._topics.news(self._round.joined_as)
 
     def _want(self, reason: str) -> None:

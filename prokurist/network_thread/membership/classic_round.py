@@ -44,7 +44,7 @@ AT_ONCE: Final = 2
 
 
 class Place(Protocol):
-    """What a round calls of its member."""
+    """Interface of the member, for its rounds."""
 
     who: MemberGeneration
 
@@ -74,7 +74,7 @@ class ClassicRound:
 
     Args:
         place: The member's.
-        context: What the membership stands on.
+        context: Context of the membership.
         exchange: To speak with the coordinator.
         strategies: The member's assignors.
         topics: Topics it has an eye on.
@@ -110,7 +110,7 @@ class ClassicRound:
 
         Args:
             reason: For the broker's log.
-            lost: Whether what we had may be others' already.
+            lost: True if other members may own the partitions already.
 
         Raises:
             KafkaException: It is fatal to the membership.

@@ -33,7 +33,7 @@ class ClassicState(Enum):
     SYNCING = "syncing"
     """In the new generation; SyncGroup is on its way, or its leader assigns."""
     TAKING = "taking"
-    """The part has come: what is not in it is given up, what is new is announced."""
+    """The assignment has come: revoke missing partitions, announce new ones."""
     STABLE = "stable"
     """A member with its part."""
     FAILED = "failed"

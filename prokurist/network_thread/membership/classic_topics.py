@@ -28,9 +28,9 @@ class ClassicTopics(Patterns):
     """The topics that a classic member watches, and why it has to rejoin.
 
     Args:
-        subscription: What is subscribed to.
+        subscription: The consumer's subscription.
         metadata: Knows the topics.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ClassicTopics(Patterns):
         return self._metadata.cluster
 
     def news(self, joined_as: frozenset[str]) -> str | None:
-        """Why the group has to rebalance; None if it does not.
+        """Return the reason for a rebalance; None without one.
 
         Args:
             joined_as: The topics with which we joined it.

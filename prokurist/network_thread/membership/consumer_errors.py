@@ -38,7 +38,7 @@ class ConsumerErrors:
         self._unreleased_since = None
 
     def is_worth_waiting(self, error: KafkaException) -> bool:
-        """Whether to wait for the instance id: for a minute, with one warning."""
+        """Return True to keep waiting for the instance id: for a minute, with one warning."""
         now = self._context.timer.now
         if self._unreleased_since is None:
             self._unreleased_since = now

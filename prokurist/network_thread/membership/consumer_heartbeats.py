@@ -28,24 +28,24 @@ INTERVAL: Final = 5.0
 """Seconds between two heartbeats as long as no coordinator has named any."""
 
 OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
-"""What ends the heartbeats of a membership. The next one has heartbeats of its own."""
+"""Actions that end the heartbeats of a membership. The next one has heartbeats of its own."""
 
 
 class ConsumerHeartbeats:
     """Sends the heartbeats of a member by the consumer protocol.
 
     Args:
-        context: What the membership stands on.
-        terms: What each of them says.
-        patterns: Knows which topics are meant.
-        reconciler: Knows what is owned.
-        take: Called with each answer; returns what follows from it.
+        context: Context of the membership.
+        terms: Builds their fields.
+        patterns: The topics that match the pattern.
+        reconciler: The owned partitions.
+        take: Called with each answer; returns the action.
         met: The same for an error without an answer.
 
     Attributes:
         epoch: The member's, sent in each of them.
         interval: Seconds between two of them.
-        is_known: Whether the coordinator may know the member.
+        is_known: True if the coordinator may know the member.
     """
 
     def __init__(

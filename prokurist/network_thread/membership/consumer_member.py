@@ -64,9 +64,9 @@ class ConsumerMember:
     """The `Membership` of a member by the consumer protocol.
 
     Args:
-        context: What it stands on.
+        context: Context of the membership.
         assignor: `group.remote.assignor`.
-        internal: Whether a pattern of ours finds Kafka's own topics as well.
+        internal: True if a `re.Pattern` matches internal topics too.
         member_id: Makes the member's id.
     """
 

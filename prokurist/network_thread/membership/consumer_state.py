@@ -1,4 +1,4 @@
-"""Where a member by the consumer protocol (KIP-848) stands: a table.
+"""States of a member by the consumer protocol (KIP-848): a table.
 
          ┌────────── a poll ───────────┐
          ▼                             │

@@ -61,7 +61,7 @@ class HeartbeatTerms:
 
         Args:
             epoch: The member's.
-            subscribed: What it wants.
+            subscribed: The subscription.
             owned: What it owns: it is said when it changes.
             listed: What is said then: with what comes, which others must not be given.
         """
@@ -113,7 +113,7 @@ class HeartbeatTerms:
         self._owes = True
 
     def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:
-        """Whether the coordinator knows just this as owned."""
+        """Return True if the last heartbeat reported just this as owned."""
         return not self._owes and self._said is not None and self._said.owned == owned
 
     def farewell(self, *, for_good: bool) -> ConsumerGroupHeartbeat:

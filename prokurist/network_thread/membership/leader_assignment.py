@@ -67,9 +67,9 @@ def checked(
 
     Args:
         assignor: Its name.
-        parts: What it answered.
+        parts: Its answer.
         members: Who there is.
-        topics: What there is.
+        topics: All topics, with their partitions.
         cooperative: Whether members keep what they read until they are told to give it up.
 
     Returns:

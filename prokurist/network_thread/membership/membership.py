@@ -1,4 +1,4 @@
-"""What the rest of the network thread asks of a membership, independent of its protocol.
+"""Interface of a membership to the rest of the network thread, for both protocols.
 
 Thread: the network thread alone, but for what `health` reads.
 """
@@ -41,8 +41,8 @@ class Membership(Protocol):
         """Take an error code of a commit that speaks of the membership.
 
         Args:
-            code: What a heartbeat would be answered as well.
-            departing: Whether the member is about to leave, and so joins no more.
+            code: An error code that a heartbeat would get as well.
+            departing: True if the member is about to leave, and so joins no more.
         """
         ...
 

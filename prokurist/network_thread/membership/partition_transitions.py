@@ -40,13 +40,13 @@ class PartitionTransitions:
     """Revokes, takes and loses partitions of a member, for both protocols.
 
     Args:
-        subscription: What is assigned.
+        subscription: The consumer's subscription.
         steps: The way to the application thread.
-        auto: Commits what is given back.
+        auto: Commits the positions of revoked partitions.
         timer: The Timer.
         patience: Seconds for that commit: the group waits no longer than this.
         changed: Emitted when something is assigned, or is not any more.
-        trace: Where it is told what changes hands.
+        trace: The client's trace.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class PartitionTransitions:
         """Take assigned partitions; False when the listener has raised, and they are not read.
 
         Args:
-            term: In which that was decided.
-            partitions: What comes.
-            ids: Of which topics, where the group gives them by that.
-            commit: Whether what is owned already is committed first, where that is automatic.
+            term: The term of that decision.
+            partitions: The assigned partitions.
+            ids: Topic ids, where the group assigns by id.
+            commit: True to commit first the positions of owned partitions, with auto-commit.
         """
         if commit and partitions:
             await self._steps.commit_kept(self._subscription.told())

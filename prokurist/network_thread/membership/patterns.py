@@ -18,9 +18,9 @@ class Patterns:
     """The topics that the subscribed `re.Pattern` matches.
 
     Args:
-        subscription: What is subscribed to.
+        subscription: The consumer's subscription.
         metadata: Knows the topics.
-        internal: Whether a pattern finds Kafka's own topics as well.
+        internal: True if patterns match internal topics too.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Patterns:
 
     @property
     def is_matched(self) -> bool:
-        """Whether the present pattern's matches are known; True without a pattern."""
+        """True if the present pattern's matches are known; True without a pattern."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern

@@ -21,7 +21,7 @@ from prokurist.types import TopicPartition
 REASON: Final = "max.poll.interval.ms"
 
 GRAIN: Final = 1 / 8
-"""How often it is looked, as a part of the interval."""
+"""Time between two checks, as a part of the interval."""
 
 
 class PollGuard:

@@ -39,7 +39,7 @@ Target = frozenset[tuple[UUID, int]]
 
 
 class ReconcileOutcome(Enum):
-    """How far a reconciliation has come."""
+    """Results of a reconciliation."""
 
     SETTLED = "settled"
     """Nothing is left to be done, for now."""
@@ -128,12 +128,12 @@ class Reconciler:
 
     @property
     def is_working(self) -> bool:
-        """Whether an operation is running."""
+        """True while an operation is running."""
         return self._work is not None
 
     @property
     def lacks_names(self) -> bool:
-        """Whether the target has topics whose names are being looked up."""
+        """True if names of the target's topics are being looked up."""
         return self._names.lacking
 
     def owned(self) -> tuple[TopicIdPartitions, ...]:
@@ -189,7 +189,7 @@ class Reconciler:
         self._settled(self._has_changed())
 
     def _has_changed(self) -> bool:
-        """Whether the target has changed since this was asked last."""
+        """Return True once after the target has changed."""
         changed, self._is_changed = self._is_changed, False
         return changed
 

@@ -61,7 +61,7 @@ class TopicNames:
 
     @property
     def lacking(self) -> bool:
-        """Whether a name is being looked up; any thread may ask."""
+        """True while a name is being looked up; readable on any thread."""
         return bool(self._wanted)
 
     def want(self, ids: Collection[UUID]) -> None:

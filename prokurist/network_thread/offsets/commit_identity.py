@@ -57,8 +57,8 @@ def not_counted(made_by: Identity, fatal: KafkaException | None) -> CommitFailed
     """The error for a commit in the name of a membership that is not the present one.
 
     Args:
-        made_by: The identity of the moment in which it was made.
-        fatal: What has ended the membership for good.
+        made_by: The identity at the time of the commit.
+        fatal: The error that ended the membership for good.
     """
     if fatal is not None:
         ended = CommitFailedException(f"{MEMBERSHIP_FAILED}: {fatal}")
@@ -74,8 +74,8 @@ class CommitIdentities:
 
     Args:
         member_identity: Who we are.
-        owned: What the group has given us, and has not got back.
-        fatal: What has ended the membership for good, if anything has.
+        owned: Returns the partitions that the group has assigned.
+        fatal: The error that ended the membership for good, or None.
 
     Attributes:
         refused: Emits a code that speaks of the present membership, and whether the member
@@ -103,7 +103,7 @@ class CommitIdentities:
 
         Args:
             made_by: That of the moment in which it was made.
-            partitions: What is to be committed.
+            partitions: The partitions of the commit.
 
         Raises:
             CommitFailedException: The member was not, or is no longer, in the group.
@@ -126,11 +126,11 @@ class CommitIdentities:
         return made_by
 
     def is_same(self, made_by: Identity) -> bool:
-        """Whether the membership is still the same."""
+        """Return True if the membership is still the same."""
         return self.present.incarnation == made_by.incarnation
 
     def may_renew(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether these may be committed with the present epoch."""
+        """Return True if these partitions may be committed with the present epoch."""
         if made_by.by_epoch:
             return (
                 self.present.by_epoch
@@ -142,17 +142,17 @@ class CommitIdentities:
     def may_go_on(
         self, made_by: Identity, sent_as: Identity, partitions: Collection[TopicPartition]
     ) -> bool:
-        """Whether another attempt may follow one that was refused for its epoch.
+        """Return True if another attempt may follow one that was refused for its epoch.
 
-        A classic member that is in the generation that was refused has no newer one to
-        come; one that takes part in a round has.
+        A classic member in the refused generation has no newer one to come; a member in a
+        rebalance has.
         """
         present = self.present
         is_newer = present.role is Role.REBALANCING or present.epoch != sent_as.epoch
         return self.may_renew(made_by, partitions) and (made_by.by_epoch or is_newer)
 
     def _is_still_in(self, made_by: Identity, partitions: Collection[TopicPartition]) -> bool:
-        """Whether a classic member has the same id, and owns these partitions."""
+        """Return True if a classic member still has the same id, and owns these partitions."""
         present = self.present
         return (
             present.is_counted
@@ -170,9 +170,9 @@ class CommitIdentities:
         """The error for a commit after a rebalance, or after the member's end.
 
         Args:
-            made_by: The identity of the moment in which it was made.
-            partitions: What was to be committed.
-            error: What the coordinator said, where it was asked.
+            made_by: The identity at the time of the commit.
+            partitions: The partitions of the commit.
+            error: The coordinator's error, where it was asked.
         """
         refused: KafkaException
         if isinstance(error, RebalanceInProgressException):
@@ -201,9 +201,9 @@ class CommitIdentities:
         does it of a member that takes part in a round, which hears of its place by that.
 
         Args:
-            made_by: The identity of the moment in which it was made.
-            sent_as: That with which it was sent.
-            codes: What was said of its partitions.
+            made_by: The identity at the time of the commit.
+            sent_as: The identity in the request.
+            codes: Error codes of its partitions.
         """
         spoken = OF_MEMBERS_BY_EPOCH if sent_as.by_epoch else OF_CLASSIC_MEMBERS
         code = next((each for each in spoken if each in codes), None)
@@ -217,7 +217,7 @@ class CommitIdentities:
             self.refused.emit(code, made_by.departing)
 
     def may_ask_again(self, asked_by: Identity) -> bool:
-        """Whether a look-up refused for its epoch may be sent with a newer one."""
+        """Return True if a look-up refused for its epoch may be sent with a newer one."""
         return asked_by.by_epoch and self.is_same(asked_by)
 
     def __repr__(self) -> str:

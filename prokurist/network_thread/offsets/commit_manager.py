@@ -50,7 +50,7 @@ appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) inclu
 
 UNSTABLE = 88
 UNNAMED = REQUEST_TIMED_OUT
-"""What counts for a partition that an answer passes over in silence."""
+"""Error code for a partition missing from an answer."""
 
 
 class CommitManager:
@@ -67,7 +67,7 @@ class CommitManager:
         subscription: Is told what is committed of assigned partitions.
 
     Attributes:
-        counters: What it counts.
+        counters: Counters of commits.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class CommitManager:
 
         Args:
             call: For whom.
-            offsets: What.
+            offsets: The offsets.
             identity: Who we were when it was wished.
-            topics: Of which topics these are, as far as that is known.
-            kind: What it is counted as.
+            topics: The topics' ids, as far as known.
+            kind: Its kind, for the counters.
             overtaken: Which of them need no further attempt; it may grow meanwhile.
-            table: What the codes of an answer mean.
+            table: Actions by error code.
 
         Returns:
             What was committed.
@@ -284,10 +284,10 @@ class CommitManager:
 
         Args:
             call: For whom.
-            partitions: Of which partitions.
+            partitions: The partitions.
             taker: Is given what each answer tells; one for all of them may be long in
                 coming, while a transaction is open.
-            stable: Whether to wait for that transaction.
+            stable: True to wait for that transaction.
         """
         return await self._lookups.look_up(call, partitions, taker, stable=stable)
 

@@ -1,4 +1,4 @@
-"""Look-ups of what was committed: two that are equal share one request.
+"""Look-ups of committed offsets: two equal ones share one request.
 
 Thread: the network thread alone.
 
@@ -76,12 +76,12 @@ class CommittedLookups:
 
         Args:
             call: For whom.
-            partitions: Which.
-            taker: Is given what each answer tells, as it comes.
-            stable: Whether open transactions that commit some of them are waited for.
+            partitions: The partitions.
+            taker: Takes each answer as it comes.
+            stable: True to wait for open transactions that commit some of them.
 
         Raises:
-            KafkaException: What the look-up has met, for all who share it.
+            KafkaException: The error of the look-up, for all callers that share it.
         """
         wanted = frozenset(partitions), stable
         mine = self._joinable.get(wanted)

@@ -1,4 +1,4 @@
-"""What the error codes of a coordinator do to a commit, and to a lookup of committed offsets.
+"""Handling of a coordinator's error codes, for commits and look-ups of committed offsets.
 
 Thread: the network thread alone. What each code means stands in the tables of
 `error_actions`; here it is done.
@@ -42,7 +42,7 @@ class CoordinatorErrors:
 
     Args:
         group_id: The group, for an error's text.
-        coordinator: Is told whether the broker serves the group.
+        coordinator: Notes if the broker serves the group.
         metadata: Are asked for where a code says that they are old.
         timer: The Timer.
     """
@@ -99,14 +99,14 @@ class CoordinatorErrors:
         """Do what the worst of some codes needs; returns if another attempt may help.
 
         Args:
-            call: Whose ledger tells of it.
-            table: What the codes mean.
+            call: The call, for entries in its ledger.
+            table: Actions by error code.
             failed: The codes.
             node: Who sent them.
-            attempt: Which attempt they answered.
-            renews: Whether it may go on with a newer epoch.
-            refusal: What to raise where it may not.
-            undone: Whether they say that nothing at all was done.
+            attempt: The attempt that they answer.
+            renews: Returns True if it may go on with a newer epoch.
+            refusal: Makes the error to raise where it may not.
+            undone: True if they prove that nothing was done.
 
         Returns:
             What they asked for.

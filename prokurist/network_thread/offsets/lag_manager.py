@@ -25,13 +25,13 @@ class LagManager:
     """Looks up end offsets for lags, in the background.
 
     Args:
-        subscription: What is assigned.
+        subscription: The consumer's subscription.
         calls: Bounds the look-ups.
         offsets: Asks the leaders.
         timer: The Timer.
         patience: `default.api.timeout.ms`, in seconds.
-        read_committed: Whether logs end at their last stable offset.
-        trace: Where it is told what was not found out.
+        read_committed: True if logs end at their last stable offset.
+        trace: The client's trace.
     """
 
     def __init__(

@@ -91,8 +91,8 @@ class LeaderQueries:
 
         Args:
             call: For whom.
-            partitions: About which partitions.
-            leader_query: What.
+            partitions: The partitions.
+            leader_query: The kind of query.
             taker: Is given each leader's answer when it comes; what it does not want
                 any more is left out.
 
@@ -121,9 +121,9 @@ class LeaderQueries:
         """Ask about some partitions until each has an answer, each leader by itself.
 
         Args:
-            query: What is asked.
-            partitions: About which.
-            pause: Whether that has just been in vain.
+            query: The query.
+            partitions: The partitions.
+            pause: True to pause first, after an attempt in vain.
 
         Raises:
             KafkaException: Metadata or a leader refuses something for good.

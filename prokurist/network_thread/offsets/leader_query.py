@@ -1,4 +1,4 @@
-"""What leaders are asked, and what their answers are worth, partition by partition.
+"""Queries to leaders, and the evaluation of answers, partition by partition.
 
 Thread: the network thread alone. `LeaderQueries` does the asking.
 """
@@ -40,7 +40,7 @@ class LeaderReply(Generic[RowT]):
     Attributes:
         found: The partitions that it answered for.
         failed: The others, and why.
-        stale: Whether what we know of the cluster is to blame.
+        stale: True if the client's metadata may be stale.
     """
 
     found: Mapping[TopicPartition, RowT]
@@ -90,11 +90,11 @@ class ReplyConsumer(Protocol[RowT_contra]):
         ...
 
     def wants(self, tp: TopicPartition) -> bool:
-        """Whether a partition's answer is still wanted."""
+        """Return True if a partition's answer is still wanted."""
         ...
 
     def believes(self, tp: TopicPartition) -> bool:
-        """Whether what was asked is a leader of the topic that is meant, as far as is known."""
+        """Return True if the queried leader leads the intended topic, as far as is known."""
         ...
 
 
@@ -103,9 +103,9 @@ class RunningQuery(Generic[RowT]):
 
     Attributes:
         call: For whom it is asked.
-        leader_query: What.
+        leader_query: The kind of query.
         taker: Is given each leader's answer when it comes.
-        found: What was answered.
+        found: The answers so far.
         outstanding: The brokers that are yet to answer.
     """
 
@@ -126,7 +126,7 @@ class RunningQuery(Generic[RowT]):
         )
 
     def believed(self, found: Mapping[TopicPartition, RowT]) -> Mapping[TopicPartition, RowT]:
-        """What is found of the topics that are meant; leaders are asked by topics' names."""
+        """Select the answers for the intended topics; leaders are asked by topic name."""
         if self.taker is None:
             return found
         return {tp: row for tp, row in found.items() if self.taker.believes(tp)}
@@ -145,9 +145,9 @@ def judged(
     """Judge an answer, partition by partition.
 
     Args:
-        table: What codes mean here.
-        partitions: What was asked about.
-        rows: What was answered.
+        table: Actions by error code.
+        partitions: The partitions of the request.
+        rows: The rows of the answer.
         node: By whom.
         worth: A row as it counts, by its verdict; None for one that does not.
 

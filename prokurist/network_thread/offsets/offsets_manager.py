@@ -83,7 +83,7 @@ class OffsetsManager:
         Args:
             call: For whom.
             questions: A time or a `Moment` for each partition.
-            read_committed: Whether logs end at their last stable offset.
+            read_committed: True if logs end at their last stable offset.
             taker: Is given each leader's answer when it comes; what it does not want
                 any more is left out.
 
@@ -139,7 +139,7 @@ class OffsetInquiry:
 
 
 def is_whole(moment: int, row: ListedOffset) -> bool:
-    """Whether an answer has all of its fields.
+    """Return True if an answer has all of its fields.
 
     Every log has edges, and every record that was found by its time has one.
     """

@@ -31,16 +31,16 @@ class Outcomes:
     """Settles what searches for positions have found.
 
     Args:
-        subscription: What is assigned.
+        subscription: The consumer's subscription.
         background: Takes errors that no call waits for.
         metadata: Knows the leaders' epochs.
-        trace: Where it is told what becomes of positions.
+        trace: The client's trace.
         ended: Called with what is of a topic that is no more: its place is committed
             unasked no more.
         refused: Is told of the positions for which an error is raised.
 
     Attributes:
-        searches: Those there are, by what they look for.
+        searches: Present searches, by partition.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Outcomes:
         self._metadata = metadata
 
     def looks_for(self, wanted: PositionRequest) -> bool:
-        """Whether a search will settle this position.
+        """Return True if a search will settle this position.
 
         One that began for a topic that was deleted since, or before the position was sought
         elsewhere, drops its answer.
@@ -71,14 +71,14 @@ class Outcomes:
         return asked is not None and asked.ticket == wanted.ticket
 
     def wants(self, search: Search, tp: TopicPartition) -> bool:
-        """Whether an answer about a partition would still be used."""
+        """Return True if an answer about a partition would still be used."""
         wanted = search.left.get(tp)
         return (
             wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
         )
 
     def believes(self, tp: TopicPartition) -> bool:
-        """Whether metadata name the topic of which the group has given a partition.
+        """Return True if metadata name the topic whose id the group has assigned.
 
         Who leads the other one of that name says nothing about this one's log.
         """
@@ -212,8 +212,8 @@ class Outcomes:
         """Raise an error in the calls that wait for one of these; else in the next poll.
 
         Args:
-            search: Which has met it.
-            partitions: What it is about.
+            search: The search with the error.
+            partitions: The partitions concerned.
             error: The error.
             narrow: Makes the same error about some of them.
         """

@@ -30,7 +30,7 @@ class Search:
 
     Attributes:
         call: Its deadline and its ledger.
-        left: What has not been found yet.
+        left: Positions not found yet.
         pieces: The stages that are on their way.
     """
 
@@ -44,12 +44,12 @@ class Search:
 
     @property
     def polled(self) -> bool:
-        """Whether a `poll` has asked for it, which does not follow it."""
+        """True if a `poll` has asked for the search; a poll does not follow it."""
         return self.call.detached
 
     @property
     def is_needed(self) -> bool:
-        """Whether a call or a poll wants its result."""
+        """True if a call or a poll wants its result."""
         return self.polled or self.call.is_followed
 
     def end_of(self, tp: TopicPartition) -> Promise[None]:
@@ -66,7 +66,7 @@ class Search:
             end.keep(None)
 
     def is_awaited(self, tp: TopicPartition) -> bool:
-        """Whether a call waits for a partition."""
+        """Return True if a call waits for a partition."""
         return tp in self._ends
 
     def __repr__(self) -> str:

@@ -71,7 +71,7 @@ class PositionsManager:
     """Looks up missing positions: by what was committed, by the leaders, by the reset policy.
 
     Args:
-        subscription: What is assigned.
+        subscription: The consumer's subscription.
         background: Takes errors that no call waits for.
         calls: Bounds the look-ups.
         offsets: Asks the leaders where logs begin and end.
@@ -81,9 +81,9 @@ class PositionsManager:
         timer: The Timer.
         backoff: The pauses before what was refused is asked for again.
         patience: `default.api.timeout.ms`, in seconds.
-        read_committed: Whether logs end at their last stable offset.
+        read_committed: True if logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
-        trace: Where it is told what becomes of positions.
+        trace: The client's trace.
         ended: Called with what is of a topic that is no more.
     """
 

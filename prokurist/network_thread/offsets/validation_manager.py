@@ -37,7 +37,7 @@ epoch. It is no count of answers, since how often a leader is asked is the user'
 """
 
 LEAST_ANSWERS: Final = 3
-"""How many such answers there are before one is believed, however slow the back-offs."""
+"""Least number of contradictions before one is believed, however slow the back-offs."""
 
 FORGOTTEN_AFTER: Final = 120.0
 """Seconds without another such answer after which a position is doubted from the beginning."""
@@ -66,7 +66,7 @@ class Check:
         return (None, None) if self.end is None else (self.end.epoch, self.end.end_offset)
 
     def confirms(self, position: Position) -> bool:
-        """Whether the log is the one that was read, as far as the leader can tell."""
+        """Return True if the log is the one that was read, as far as the leader can tell."""
         if self.end is None:
             return True
         epoch, end_offset = self.shared
@@ -74,7 +74,7 @@ class Check:
 
 
 class Doubt(NamedTuple):
-    """What leaders in an older epoch say against a position.
+    """Contradiction of a position by leaders in an older epoch.
 
     Attributes:
         position: The position.
@@ -114,7 +114,7 @@ class Doubts:
         return now - doubt.since < DOUBTED_FOR or doubt.answers < LEAST_ANSWERS - 1
 
     def any_of(self, partitions: Iterable[TopicPartition]) -> bool:
-        """Whether one of these was contradicted before."""
+        """Return True if one of these was contradicted before."""
         return any(tp in self._of for tp in partitions)
 
     def over(self, tp: TopicPartition) -> None:
@@ -209,7 +209,7 @@ class EpochQuery:
         return LeaderReply(found, {**heard.failed, **early}, heard.stale or bool(early))
 
     def _is_early(self, tp: TopicPartition, check: Check) -> bool:
-        """Whether another broker may lead by now, in the epoch that was read.
+        """Return True if a newer leader may exist, in the epoch that was read.
 
         What we know of the leader is older than the record, so perhaps we have asked
         one that was deposed and does not know it yet. Its word would throw away a

@@ -26,7 +26,7 @@ class Calls:
 
     Args:
         timer: The Timer.
-        credentials: What the brokers know the client by, for errors of authorization.
+        credentials: The client's identity to brokers, for errors of authorization.
     """
 
     def __init__(self, timer: Timer, credentials: str | None = None) -> None:

@@ -65,7 +65,7 @@ class Promise(Generic[Value]):
 
     @property
     def is_kept(self) -> bool:
-        """Whether it has its value or its error."""
+        """True once it has its value or its error."""
         return self._kept
 
     @property

@@ -27,7 +27,7 @@ class Retries:
 
     @property
     def in_time(self) -> bool:
-        """Whether the next pause will be over before the call's deadline."""
+        """True if the next pause ends before the call's deadline."""
         return self._timer.now + self.next < self._call.deadline.at
 
     async def pause(self) -> None:

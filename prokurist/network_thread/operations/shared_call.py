@@ -34,7 +34,7 @@ class SharedCall(Call):
         self._copies: dict[int, list[tuple[Call, Try]]] = {}
 
     def follow(self, call: Call, now: float) -> None:
-        """Have another call's ledger told what this one does from now on."""
+        """Copy this call's ledger entries to another call's ledger from now on."""
         self._followers.append(call)
         if self._last_error is not None:
             call.met(self._last_error)
@@ -50,12 +50,12 @@ class SharedCall(Call):
 
     @property
     def is_followed(self) -> bool:
-        """Whether a call follows it."""
+        """True if a call follows it."""
         return bool(self._followers)
 
     @property
     def was_written(self) -> bool:
-        """Whether an attempt of it was written, regardless of the outcome."""
+        """True if an attempt of it was written, regardless of the outcome."""
         return bool(self._tries)
 
     def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:

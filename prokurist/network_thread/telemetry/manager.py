@@ -54,7 +54,7 @@ from prokurist.types import Node
 UNTOLD: Final = 300.0
 """Seconds to the next question where no broker has said how many; Java has the same."""
 UNASKED_TRIES: Final = 3
-"""How often a question is repeated soon that no caller waits for."""
+"""Most quick repetitions of a question for which no caller waits."""
 LEAST: Final = 0.1
 """Seconds between two pushes at least: what Kafka allows a subscription to say."""
 WAIT: Final = "the telemetry subscription"

@@ -1,4 +1,4 @@
-"""What a push is made of: the metrics that are wanted, compressed, within the broker's limit.
+"""Content of a push: the requested metrics, compressed, within the broker's limit.
 
 Thread: the network thread alone.
 """

@@ -79,7 +79,7 @@ class JoinGroup:
         member_id: Our id; empty for the first time.
         instance_id: Our static name, where we have one.
         reason: Why we join.
-        protocol_type: What kind of group it is.
+        protocol_type: The protocol type of the group.
     """
 
     api: ClassVar[Api] = JOIN_GROUP
@@ -160,7 +160,7 @@ class SyncGroup:
         protocol: The assignor that the generation uses.
         assignments: The part of each member, from the leader; else none.
         instance_id: Our static name, where we have one.
-        protocol_type: What kind of group it is.
+        protocol_type: The protocol type of the group.
     """
 
     api: ClassVar[Api] = SYNC_GROUP
@@ -203,7 +203,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatAnswer:
-    """Whether the member is still in the group.
+    """Answer to Heartbeat: an error if the member is no longer in the group.
 
     Attributes:
         error: 0, or why not.
@@ -245,7 +245,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupAnswer:
-    """Whether the member has left.
+    """Answer to LeaveGroup.
 
     Attributes:
         error: 0, or why not.

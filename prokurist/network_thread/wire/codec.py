@@ -121,7 +121,7 @@ def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
 
 
 def refuses_version(data: memoryview) -> bool:
-    """Whether an ApiVersions answer begins with UNSUPPORTED_VERSION, in any form."""
+    """Return True if an ApiVersions answer begins with UNSUPPORTED_VERSION, in any form."""
     at = CORRELATION_ID.size
     return data[at : at + CODE.size] == CODE.pack(UNSUPPORTED_VERSION)
 

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: what a group has committed.
+"""OffsetCommit and OffsetFetch: committed offsets of a group.
 
 Version 10 names topics by id, and both requests can be sent in it only if the
 id of every topic is known; `topic_ids` says which are. An answer is always read

@@ -1,4 +1,4 @@
-"""What can be wrong with bytes, in either direction.
+"""Errors of encoding and decoding.
 
 All are the client's own and no broker's word, so none has an error code.
 """
@@ -32,4 +32,4 @@ class UnsendableRequest(KafkaException):
 
 
 class Malformed(ValueError):
-    """What a reader found wrong; `codec` adds the request, and raises `MalformedAnswer`."""
+    """Reader's error; `codec` adds the request, and raises `MalformedAnswer`."""

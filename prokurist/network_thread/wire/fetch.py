@@ -44,7 +44,7 @@ NO_EPOCH: Final = -1
 IDS_SINCE: Final = 13
 
 ABORTED_BYTES: Final = 128
-"""What an aborted transaction takes as objects."""
+"""Memory of an aborted transaction's objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Fetch:
         max_wait: Seconds that the broker may wait for `min_bytes`.
         min_bytes: How much it shall wait for.
         max_bytes: How much it may send; a first larger batch passes.
-        read_committed: Whether the log ends, for us, at its last stable offset.
+        read_committed: True if the log ends at its last stable offset.
         rack: Where we are, so that a replica there can be named.
     """
 

@@ -46,7 +46,7 @@ class ListGroupsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListGroups:
-    """Which groups do you coordinate?
+    """Asks a broker for the groups that it coordinates.
 
     Groups of all states and types are asked for, so nothing is ever left out.
     """
@@ -54,7 +54,7 @@ class ListGroups:
     api: ClassVar[Api] = LIST_GROUPS
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions: nothing."""
+        """Yield no limits: every version will do."""
         yield from ()
 
     def body(self) -> Body:

@@ -113,7 +113,7 @@ class ListOffsets:
 
     Attributes:
         questions: What is wanted, for each partition once.
-        read_committed: Whether the log ends, for us, at its last stable offset.
+        read_committed: True if the log ends at its last stable offset.
         timeout: Seconds that the broker may take.
     """
 

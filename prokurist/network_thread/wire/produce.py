@@ -29,7 +29,7 @@ NO_PRODUCER: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class ProducedPartition:
-    """What was answered for one partition.
+    """Answer for one partition.
 
     Attributes:
         partition: The partition.
@@ -54,7 +54,7 @@ class ProducedPartition:
 
 @dataclass(frozen=True, slots=True)
 class ProduceAnswer:
-    """What became of the batches.
+    """Answer to Produce: a row for each partition.
 
     Attributes:
         partitions: A row for each partition.
@@ -186,7 +186,7 @@ class InitProducerId:
     api: ClassVar[Api] = INIT_PRODUCER_ID
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions: nothing does."""
+        """Return no limits: every version will do."""
         return iter(())
 
     def body(self) -> Body:

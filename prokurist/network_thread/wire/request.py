@@ -1,4 +1,4 @@
-"""What every request has in common, and what a version must have to carry one.
+"""Interface of all requests, and their limits on versions.
 
 Thread: any. A request is a frozen value that knows its API, the versions that
 can carry *this* request, and its two translations. Both translations are free
@@ -23,7 +23,7 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Which versions can carry a request, and why no others.
+    """Limit of a request on versions, with its reason.
 
     Attributes:
         why: What needs them, as the subject of "… needs version 4 or newer".
@@ -36,7 +36,7 @@ class Limit:
     newest: int | None = None
 
     def allows(self, version: int) -> bool:
-        """Whether this version can carry it."""
+        """Return True if the version can carry the request."""
         return self.oldest <= version and (self.newest is None or version <= self.newest)
 
     def __str__(self) -> str:

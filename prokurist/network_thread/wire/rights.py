@@ -1,4 +1,4 @@
-"""What a user may do, as brokers tell it: in Metadata of topics, in DescribeGroups of a group.
+"""Authorized operations of a user, in Metadata for topics, in DescribeGroups for a group.
 
 Thread: any; frozen values.
 """
@@ -16,7 +16,7 @@ NOT_TOLD: Final = -(1 << 31)
 
 
 class Operation(IntEnum):
-    """What may be allowed of a topic or a group, by its bit in an answer."""
+    """Operations on a topic or a group, by their bit in an answer."""
 
     READ = 3
     WRITE = 4
@@ -40,7 +40,7 @@ def operations(bits: int) -> Operations | None:
 
 @dataclass(frozen=True, slots=True)
 class GroupRightsAnswer:
-    """What this user may do with the group.
+    """This user's authorized operations on the group.
 
     Attributes:
         error: 0, or why the rest is not there.
@@ -55,7 +55,7 @@ class GroupRightsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GroupRights:
-    """Asks what this user may do with a group, which need not exist.
+    """Asks for this user's authorized operations on a group, which need not exist.
 
     Nothing is ever left out.
 
@@ -68,7 +68,7 @@ class GroupRights:
     group_id: str
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions: nothing."""
+        """Yield no limits: every version will do."""
         yield from ()
 
     def body(self) -> Body:

@@ -13,7 +13,7 @@ from prokurist.network_thread.wire.request import Body, Limit
 
 @dataclass(frozen=True, slots=True)
 class SaslHandshakeAnswer:
-    """Whether the broker accepts the mechanism.
+    """Answer to SaslHandshake.
 
     Attributes:
         error: 0, or why not.

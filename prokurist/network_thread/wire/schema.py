@@ -1,4 +1,4 @@
-"""What a message of one version is made of, out of the tables of all versions.
+"""Structure of messages in one version, from the tables of all versions.
 
 Thread: any; nothing changes once it is made.
 """

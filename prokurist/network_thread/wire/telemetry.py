@@ -19,7 +19,7 @@ from prokurist.network_thread.wire.translation import seconds, throttle
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionAnswer:
-    """What a broker wants to be told.
+    """Answer to GetTelemetrySubscriptions: the broker's subscription to metrics.
 
     Attributes:
         error: 0, or why it says nothing.
@@ -48,7 +48,7 @@ class SubscriptionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GetTelemetrySubscriptions:
-    """Which metrics do you want?
+    """Asks for the broker's subscription to metrics.
 
     Attributes:
         client_instance_id: The id that this client has; None to be given one.
@@ -59,7 +59,7 @@ class GetTelemetrySubscriptions:
     client_instance_id: UUID | None = None
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions: nothing."""
+        """Yield no limits: every version will do."""
         yield from ()
 
     def body(self) -> Body:
@@ -83,7 +83,7 @@ class GetTelemetrySubscriptions:
 
 @dataclass(frozen=True, slots=True)
 class PushAnswer:
-    """What became of a push.
+    """Answer to PushTelemetry.
 
     Attributes:
         error: 0, or why it was not taken.
@@ -115,7 +115,7 @@ class PushTelemetry:
     metrics: bytes
 
     def limits(self) -> Iterator[Limit]:
-        """What narrows the versions: nothing."""
+        """Yield no limits: every version will do."""
         yield from ()
 
     def body(self) -> Body:

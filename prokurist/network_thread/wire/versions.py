@@ -1,4 +1,4 @@
-"""Which version of an API to speak to one broker.
+"""Negotiation of an API's version with one broker.
 
 Four things have a say: what we speak (`apis`), what the broker offers (its
 ApiVersions answer), what a cap allows (tests of old protocols), and what this
@@ -78,13 +78,13 @@ class Versions:
 def negotiate(
     asked: Request[object] | Api, offered: Versions, cap: Versions | None = None
 ) -> int:
-    """The newest version in which a broker can be asked this.
+    """Return the newest version that can carry a request to this broker.
 
     Args:
         asked: The request itself, so that what it needs counts; or the API, for
             whether it can be asked at all.
         offered: What the broker offers.
-        cap: What we may use of our own versions, in tests of old protocols.
+        cap: Upper bounds on versions, in tests of old protocols.
 
     Raises:
         UnsupportedVersionException: There is none. The text names the API, who
@@ -140,7 +140,7 @@ COLUMNS: Final = (
     apis.PRODUCE,
     apis.INIT_PRODUCER_ID,
 )
-"""What the numbers below belong to, from left to right."""
+"""APIs of the numbers below, from left to right."""
 
 RELEASES: Final[Mapping[str, tuple[int | None, ...]]] = MappingProxyType(
     {

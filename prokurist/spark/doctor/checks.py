@@ -1,4 +1,4 @@
-"""What goes wrong around Spark before a record is read, and what to do about it.
+"""Checks of a Spark installation, and advice on failures.
 
 Thread: any; pure functions of what was seen.
 Invariants: nothing here needs Spark, so the doctor can say that it is missing.
@@ -32,11 +32,11 @@ class CheckResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check with its result and its advice.
+    """Result of a check, with its advice.
 
     Attributes:
         name: At what.
-        verdict: What became of it.
+        verdict: Its result.
         text: What was seen.
         advice: What to do; None where nothing has to be done.
     """
@@ -216,7 +216,7 @@ def to_name(executable: str) -> str:
 
 
 def is_plain(executable: str) -> bool:
-    """Whether a shell reads a text as one word."""
+    """Return True if a shell reads a text as one word."""
     return shlex.quote(executable) == executable
 
 

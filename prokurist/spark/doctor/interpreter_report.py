@@ -1,4 +1,4 @@
-"""What an interpreter tells of itself; run in Spark's workers, which may lack everything.
+"""An interpreter's report of itself; run in Spark's workers, which may lack any package.
 
 Thread: a worker's main one, or a process of its own: `python interpreter_report.py` prints it.
 Invariants: this file is shipped by its value and run by its path, so nothing is imported at

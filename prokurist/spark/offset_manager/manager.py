@@ -1,4 +1,4 @@
-"""The manager of offsets: what a batch job reads, and where a group is afterwards.
+"""Manager of offsets: plans the reads of batch jobs, and commits them for a group.
 
 Thread: any of the driver's, several at a time: a manager keeps its configuration and
 nothing else, and each call has clients of its own (`visit`).

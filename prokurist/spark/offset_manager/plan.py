@@ -1,4 +1,4 @@
-"""A plan: which offsets a batch job is to read, pinned once and for all.
+"""Plans: the offsets that a batch job reads, pinned once and for all.
 
 Thread: any; a plan is frozen, and what it was made of is in it. It holds no client and no
 secret, so that it can be logged, kept beside the results, and read again by another
@@ -62,7 +62,7 @@ class OffsetPlan:
         return sum(end - self.starts[tp] for tp, end in self.ends.items())
 
     def __bool__(self) -> bool:
-        """Whether there is anything to read."""
+        """True if there are records to read."""
         return self.size > 0
 
     def ranges(self) -> list[OffsetRange]:

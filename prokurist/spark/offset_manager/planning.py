@@ -1,4 +1,4 @@
-"""What a plan is drawn up from: places as arguments, and offsets held against their logs.
+"""Parts of planning: start and end arguments, and checks of offsets against their logs.
 
 Thread: any; pure functions.
 """

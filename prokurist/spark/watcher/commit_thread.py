@@ -53,7 +53,7 @@ class CommitThread:
     """Runs the commit worker on a daemon thread while queries are watched.
 
     Args:
-        rules: What the user has said.
+        rules: The user's settings.
         clock: The clock.
 
     Attributes:
@@ -159,7 +159,7 @@ class CommitThread:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs."""
+        """True while the thread runs."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 

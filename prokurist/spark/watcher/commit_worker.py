@@ -42,7 +42,7 @@ PAUSES: Final = (0.5, 10.0)
 
 
 class Client(Protocol):
-    """What the worker needs of a consumer."""
+    """Interface of a consumer, for the worker."""
 
     def committed(
         self, partitions: tuple[TopicPartition, ...], timeout: float, /
@@ -117,7 +117,7 @@ class CommitWorker:
 
     Args:
         queue: Where events come from, and where it is told what became of them.
-        rules: What the user has said.
+        rules: The user's settings.
         clock: The clock.
         random: Spreads the pauses.
         queries: Where readers find what is watched.
@@ -371,5 +371,5 @@ AHEAD: Final = "its group is not ahead of it"
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether another attempt may succeed after an error."""
+    """Return True if another attempt may succeed after an error."""
     return bool(getattr(error, "retriable", False))

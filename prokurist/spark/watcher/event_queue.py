@@ -47,7 +47,7 @@ class RunCounters:
 
 @dataclass(slots=True)
 class QueuedEvent:
-    """What has happened to a run since it was taken last.
+    """Events of a run since the last take.
 
     Attributes:
         query: The run.
@@ -69,7 +69,7 @@ class Run:
     """The queue's state of one run.
 
     Attributes:
-        counters: What is counted of it.
+        counters: Its counters.
         settled: The number of the last batch after which nothing was left to tell the group.
         failure: Why the last attempt to tell it failed; None where it did not.
         refused_at: When the group has said no last.
@@ -257,7 +257,7 @@ class EventQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the queue is empty."""
+        """True if the queue is empty."""
         return not self._queued
 
     def __repr__(self) -> str:

@@ -68,7 +68,7 @@ class PendingCommit:
 
     @property
     def is_open(self) -> bool:
-        """Whether offsets are still to be looked up or committed."""
+        """True while offsets are still to be looked up or committed."""
         return bool(self.unknown or self.pending)
 
     @property

@@ -1,4 +1,4 @@
-"""What a streaming query tells of its progress: which batch, and where it ended in Kafka.
+"""Progress of a streaming query, as Spark reports it: a batch, and its end in Kafka.
 
 Thread: any; frozen values and pure functions.
 Invariants: making a `QueryBatch` reads attributes that are there already, so that Spark's
@@ -19,10 +19,10 @@ from prokurist.spark.offset_json import SourceOffset
 from prokurist.types import TopicPartition
 
 JVM_SOURCES: Final = ("KafkaV2[", "KafkaSource[", "KafkaSourceV1[")
-"""How the JVM's sources describe themselves, in the versions that there are."""
+"""Prefixes of the JVM sources' descriptions, in all versions so far."""
 
 NOTHING: Final = ("", "null", "None")
-"""How an offset is written that is not there: by Spark, and by PySpark."""
+"""Texts of a missing offset: Spark's and PySpark's."""
 
 
 class NotKafkaOffsets(ValueError):

@@ -16,7 +16,7 @@ from prokurist.spark.watcher.progress import Query
 from prokurist.types import TopicPartition
 
 RESULTS = ("committed", "refused", "failed", "kept_back")
-"""How a commit may end."""
+"""Results of a commit."""
 
 
 class QueryProgress:
@@ -24,8 +24,8 @@ class QueryProgress:
 
     Args:
         query: The run.
-        group: Which group is told of it.
-        counters: What its events have counted.
+        group: The group of its commits.
+        counters: Its counters.
         commitment: What the group is still to be told.
         clock: For the age of what is not done.
 

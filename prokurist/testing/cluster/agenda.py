@@ -1,4 +1,4 @@
-"""What a cluster has to do by itself at known times, beside its connections.
+"""A cluster's own future actions, by due time.
 
 Thread: the one that drives the model.
 """

@@ -1,4 +1,4 @@
-"""What a handler is given, and what it may give back.
+"""Inputs and results of a request handler.
 
 Thread: the one that drives the model.
 """
@@ -27,7 +27,7 @@ class Silence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The circumstances of one request.
+    """Circumstances of one request.
 
     Attributes:
         api: The API.
@@ -36,7 +36,7 @@ class Context:
         now: When that broker took it up.
         offered: The versions that this cluster offers, of each API by key.
         refusals: What a test wants refused.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         sasl: How far its authentication has come; None where the listener has none.
     """
 

@@ -40,7 +40,7 @@ ApiName = Literal[
     "GetTelemetrySubscriptions",
     "PushTelemetry",
 ]
-"""What a test calls an API; mypy finds a slip, and so does `named`."""
+"""Names of APIs in controls of the model; mypy and `named` reject any other."""
 
 KEYS: Final[dict[ApiName, int]] = {
     "Produce": 0,
@@ -71,10 +71,10 @@ KEYS: Final[dict[ApiName, int]] = {
 }
 
 TELEMETRY: Final = frozenset({71, 72})
-"""What only a broker with a telemetry receiver offers, by key."""
+"""API keys offered only by a broker with a telemetry receiver."""
 
 NEWEST: Final[dict[str, int]] = {"InitProducerId": 5}
-"""What Kafka 4.3 offers where kio knows versions that are still unstable there."""
+"""Kafka 4.3's newest stable versions, for APIs of which kio knows unstable ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a broker checks of the bytes that a producer sends, in the order in which it does.
+"""A broker's validation of produced batches, in the order of its checks.
 
 First the frames of a whole request (`first_frame`), then those of a partition
 (`only_batch`), and in the log the batch (`checked`) and its records (`check_records`).
@@ -26,7 +26,7 @@ from prokurist.testing.cluster.batches import (
 from prokurist.testing.cluster.topic_config import TopicConfig
 
 UP_TO_MAGIC: Final = 17
-"""How many bytes of a batch it takes to know its size and its format."""
+"""Bytes of a batch up to and including the magic byte, with its size and its format."""
 LEAST_SIZE: Final = 14
 FORMAT: Final = 2
 ZSTD_FROM: Final = 7
@@ -62,7 +62,7 @@ class BatchRefused(Exception):
 
 
 class RecordFacts(NamedTuple):
-    """What a broker reads of a record.
+    """Properties of a record that a broker validates.
 
     Attributes:
         timestamp: Its timestamp, in milliseconds since the epoch.
@@ -190,7 +190,7 @@ def check_records(batch: RecordBatch, config: TopicConfig, now: int) -> None:
 
 
 def records_of(batch: RecordBatch) -> list[RecordFacts]:
-    """What each record says.
+    """Decode the records of a batch, as far as a broker validates them.
 
     Raises:
         BatchRefused: They cannot be read, or are more or fewer than the header says.

@@ -78,23 +78,23 @@ class RecordBatch:
 
     @property
     def has_producer(self) -> bool:
-        """Whether it is of an idempotent producer."""
+        """True if an idempotent producer wrote the batch."""
         return self.producer_id > NO_PRODUCER
 
     @property
     def is_intact(self) -> bool:
-        """Whether its checksum fits its bytes."""
+        """True if the checksum matches the bytes."""
         _, _, _, _, crc, *_ = HEADER.unpack_from(self.data)
         return bool(crc32c(memoryview(self.data)[CRC_COUNTS_FROM:]) == crc)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a transaction."""
+        """True if the batch belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether it holds a marker in place of records."""
+        """True if the batch holds a marker in place of records."""
         return bool(self.attributes & CONTROL)
 
     @property
@@ -165,7 +165,7 @@ def parse(data: bytes) -> RecordBatch:
 
 
 def read_header(data: bytes) -> RecordBatch:
-    """A batch by what its header says, nothing of which is checked."""
+    """Read the header of a batch, without any check."""
     base, _, epoch, _, _, attributes, delta, first, most, pid, pepoch, seq, count = (
         HEADER.unpack_from(data)
     )

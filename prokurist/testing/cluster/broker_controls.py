@@ -35,9 +35,9 @@ class BrokerControls(Steering):
             cluster.state.features_epoch += 1
 
     def kill(self, node: int, *, missed: bool = True) -> Fault:
-        """End a broker: its connections are reset, and new ones refused.
+        """Kill a broker: reset its connections and refuse new ones.
 
-        What it was working on has no effect.
+        Requests in progress there have no effect.
 
         Args:
             node: The broker.
@@ -104,7 +104,7 @@ class BrokerControls(Steering):
                 each.fetch_sessions.kept.clear()
 
     def fetch_sessions(self, node: int) -> int:
-        """How many fetch sessions a broker keeps."""
+        """Count the fetch sessions of a broker."""
         with self._change() as (cluster, _):
             return len(cluster.state.broker(node).fetch_sessions.kept)
 
@@ -114,6 +114,6 @@ class BrokerControls(Steering):
             cluster.end_all(node, End.RESET if reset else End.CLOSED)
 
     def sessions(self, node: int | None = None) -> int:
-        """How many connections are open, to a broker or to all."""
+        """Count the open connections to a broker, or to all brokers."""
         with self._change() as (cluster, _):
             return len(cluster.sessions(node))

@@ -1,4 +1,4 @@
-"""One broker: whether it runs, whether the others count on it, and what it keeps itself.
+"""One broker of the model: its state as seen by itself and by the others.
 
 Thread: the one that drives the model.
 """

@@ -36,7 +36,7 @@ from prokurist.testing.cluster.wire import Values
 
 
 class Phase(Enum):
-    """Where a group stands; the module says what ends each phase."""
+    """Phases of a group; the module describes how each ends."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -50,7 +50,7 @@ MOVES: Final = {
     Phase.COMPLETING: frozenset({Phase.STABLE, Phase.PREPARING}),
     Phase.STABLE: frozenset({Phase.PREPARING}),
 }
-"""Which phase may follow which; a failover starts again with what was written down."""
+"""Phases allowed after each phase; a failover starts again from the coordinator's log."""
 
 
 class ClassicGroup:
@@ -98,7 +98,7 @@ class ClassicGroup:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no members."""
+        """True if the group has no members."""
         return self.phase is Phase.EMPTY
 
     @property
@@ -108,7 +108,7 @@ class ClassicGroup:
 
     @property
     def known(self) -> bool:
-        """Whether it was ever joined."""
+        """True if a client has ever joined."""
         return bool(self.generation or self.members or self.pending)
 
     def next_due(self) -> float:
@@ -123,7 +123,7 @@ class ClassicGroup:
         )
 
     def advance(self, now: float) -> bool:
-        """Do what was due by now; whether there was anything."""
+        """Apply everything due by now; return True if anything was."""
         busy = False
         while (due := self.next_due()) <= now:
             busy = True
@@ -152,7 +152,7 @@ class ClassicGroup:
         return self.members.get(member_id, ErrorCode.unknown_member_id)
 
     def static(self, instance_id: str | None) -> ClassicMember | None:
-        """Who holds a static name."""
+        """Return the member with a static name."""
         holders = (each for each in self.members.values() if each.instance_id == instance_id)
         return None if instance_id is None else next(holders, None)
 
@@ -202,7 +202,10 @@ class ClassicGroup:
     def commit_refusal(
         self, member_id: str, instance_id: str | None, generation: int, now: float
     ) -> int:
-        """Why offsets of a member, or of a client that is none, are refused; 0 if not."""
+        """Return the error code for an offset commit, `none` if it is accepted.
+
+        A client outside the group commits with a negative generation.
+        """
         if generation < 0 and self.empty:
             return ErrorCode.none
         if generation < 0 and not member_id and instance_id is None:
@@ -274,12 +277,12 @@ class ClassicGroup:
         return member is not None
 
     def write_down(self) -> None:
-        """What stands now survives this coordinator."""
+        """Write the present generation and its members to the coordinator's log."""
         self._written_head = (self.generation, self.protocol_type, self.protocol, self.leader)
         self._written = tuple(each.copy() for each in self.members.values())
 
     def joined(self, member: ClassicMember) -> Values:
-        """The present generation, as a member is told of it."""
+        """Return the answer to a JoinGroup, from the present generation."""
         leads = member.member_id == self.leader
         return {
             **refused_join(ErrorCode.none, member.member_id),

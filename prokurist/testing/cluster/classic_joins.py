@@ -1,4 +1,4 @@
-"""How members get into a classic group: the many cases of one JoinGroup.
+"""JoinGroup in a classic group, by kind of member and phase of the group.
 
 Thread: the one that drives the model.
 """
@@ -21,7 +21,7 @@ from prokurist.testing.cluster.classic_members import (
 from prokurist.testing.cluster.wire import Values
 
 MEMBER_IDS: Final = uuid.UUID("6d656d62-6572-4964-a973-206f66206772")
-"""Where member ids are derived from, so that the same calls give the same ids."""
+"""Namespace of member ids: the same calls give the same ids."""
 
 
 def join(group: ClassicGroup, asked: Joining, name: str, now: float) -> Parked | Values:
@@ -53,7 +53,7 @@ def join(group: ClassicGroup, asked: Joining, name: str, now: float) -> Parked |
 
 
 def accepts(group: ClassicGroup, member_id: str) -> bool:
-    """Whether there is room; while members join again it is who comes first."""
+    """True if the group has room; during a rebalance the first to join again take it."""
     member = group.members.get(member_id)
     room = group.settings.max_size
     match group.phase:
@@ -67,7 +67,7 @@ def accepts(group: ClassicGroup, member_id: str) -> bool:
 
 
 def speaks(group: ClassicGroup, asked: Joining) -> bool:
-    """Whether a new member has a protocol in common with all members."""
+    """True if a new member shares a protocol with all members."""
     if group.empty:
         return bool(asked.protocol_type and asked.protocols)
     names = {name for name, _ in asked.protocols}

@@ -23,12 +23,12 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """What a JoinGroup asks for, of any version.
+    """Fields of a JoinGroup, for every version.
 
     Attributes:
         member_id: Who asks; empty for the first time.
         instance_id: The static name, if there is one.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         protocol_type: The kind of group.
         protocols: The names the member knows, the preferred one first, each with
             what it says to it.
@@ -96,11 +96,11 @@ class ClassicMember:
         self.deadline = now + self.asked.session_timeout
 
     def metadata(self, protocol: str) -> bytes:
-        """What it says to a protocol."""
+        """Return the member's metadata for a protocol."""
         return dict(self.asked.protocols).get(protocol, b"")
 
     def copy(self) -> "ClassicMember":
-        """What of it stands in the coordinator's log."""
+        """Return the member as the coordinator's log keeps it."""
         return replace(self, joining=None, syncing=None, is_new=False, owes_sync=False)
 
 

@@ -35,7 +35,7 @@ from prokurist.testing.cluster.wire import (
 from prokurist.types import Node
 
 WRONG_BY = 1_000_000
-"""How far a wrong correlation id lies from the right one."""
+"""Distance between a wrong correlation id and the right one."""
 
 AS_KNOWN: Final = frozenset(
     {
@@ -47,7 +47,7 @@ AS_KNOWN: Final = frozenset(
         "OffsetForLeaderEpoch",
     }
 )
-"""The APIs that a broker answers by what it knows of the cluster, which may be old."""
+"""APIs answered from the broker's own image of the cluster, which may be stale."""
 
 
 class Cluster:
@@ -93,7 +93,7 @@ class Cluster:
             nodes: How many, counted from 1, or each with what it advertises.
             topics: The topics there are from the beginning, and how many
                 partitions each has.
-            auto_create: Whether asking for a topic's metadata makes it.
+            auto_create: True if Metadata requests create missing topics.
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
             groups: What their configuration says about groups.
@@ -165,13 +165,13 @@ class Cluster:
         return None if due == math.inf else max(due, self._now)
 
     def advance(self, now: float) -> list[Delivery]:
-        """Let happen what is due by `now`, and take what has become ready."""
+        """Apply everything due by `now`, and return the deliveries that are ready."""
         self.catch_up(now)
         ready, self._outbox = self._outbox, []
         return [delivery for _, delivery in ready]
 
     def catch_up(self, now: float) -> None:
-        """Let happen what is due by `now`; what becomes ready waits for `advance`."""
+        """Apply everything due by `now`; leave the deliveries to `advance`."""
         agenda = self.state.agenda
         while True:
             # Of sessions that are due together the one connected first goes first.
@@ -261,7 +261,7 @@ class Cluster:
             self._sessions.remove(session)
 
     def fate(self, session: Session, request: Request) -> Fate:
-        """What the rules have in store for a request."""
+        """Return the effects of the fault rules on a request."""
         return self.rules.fate(request.api, session.broker.node.id)
 
     def work(self, session: Session, request: Request, now: float) -> Result:

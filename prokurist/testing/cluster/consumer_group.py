@@ -85,12 +85,12 @@ class ConsumerGroup:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no members."""
+        """True if the group has no members."""
         return not self.members
 
     @property
     def known(self) -> bool:
-        """Whether it was ever joined."""
+        """Always True: a group of this protocol begins with a member."""
         return True
 
     def next_due(self) -> float:
@@ -202,7 +202,7 @@ class ConsumerGroup:
         return member is not None
 
     def static(self, instance_id: str | None) -> ConsumerMember | None:
-        """Who holds a static name."""
+        """Return the member with a static name."""
         holders = (each for each in self.members.values() if each.instance_id == instance_id)
         return None if instance_id is None else next(holders, None)
 
@@ -211,7 +211,10 @@ class ConsumerGroup:
     def commit_refusal(
         self, member_id: str, epoch: int, parts: list[Part], version: int
     ) -> int:
-        """Why offsets of a member, or of a client that is none, are refused; 0 if not."""
+        """Return the error code for an offset commit, `none` if it is accepted.
+
+        A client outside the group commits with a negative epoch.
+        """
         if epoch < 0 and self.empty:
             return ErrorCode.none
         member = self.members.get(member_id)
@@ -224,7 +227,7 @@ class ConsumerGroup:
         return ErrorCode.none if epoch == member.epoch or kept else ErrorCode.stale_member_epoch
 
     def fetch_refusal(self, member_id: str | None, epoch: int) -> int:
-        """Why offsets are not told; 0 if they are."""
+        """Return the error code for an OffsetFetch, `none` if it is answered."""
         if member_id is None and epoch < 0:
             return ErrorCode.none
         member = self.members.get(member_id or "")
@@ -235,7 +238,7 @@ class ConsumerGroup:
     # --- inside -------------------------------------------------------------------------
 
     def _speaker(self, beat: Beat) -> ConsumerMember:
-        """Who speaks, made if it is new."""
+        """Return the member of a heartbeat; make it if it joins."""
         if beat.epoch != 0:
             member = self._present(beat)
         elif beat.instance_id is not None:
@@ -292,7 +295,7 @@ class ConsumerGroup:
             )
 
     def _looks_around(self, patterns: set[str], topics: Mapping[str, Listed]) -> bool:
-        """Whether what patterns match, or how large topics are, has changed."""
+        """Match the patterns again; return True if topics, or their sizes, have changed."""
         matched = {
             each: frozenset(name for name in topics if compiled(each).fullmatch(name))
             for each in sorted(patterns)

@@ -23,7 +23,7 @@ LEFT_FOR_NOW: Final = -2
 
 
 class MemberPhase(Enum):
-    """What a member waits for; the module says more."""
+    """Reconciliation states of a member; the module describes each."""
 
     STABLE = "stable"
     UNREVOKED = "unrevoked"
@@ -32,18 +32,18 @@ class MemberPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one ConsumerGroupHeartbeat says; None is what did not change.
+    """Fields of one ConsumerGroupHeartbeat; None for those that have not changed.
 
     Attributes:
         member_id: Who speaks.
         instance_id: The static name.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         epoch: The epoch it believes in; 0 to join.
         rebalance_timeout: Seconds that it may take to give something up.
         names: The topics it wants.
         regex: A pattern of topics it wants; empty for none any more.
         assignor: The server's assignor that it would like.
-        owned: What it owns.
+        owned: Its partitions.
     """
 
     member_id: str
@@ -58,7 +58,7 @@ class Beat:
 
     @property
     def full(self) -> bool:
-        """Whether it says everything: then the answer does so too."""
+        """True if the heartbeat carries every field: then the answer does too."""
         subscribed = self.names is not None or self.regex is not None
         everything = self.rebalance_timeout is not None and self.owned is not None
         return self.epoch == 0 or (subscribed and everything)
@@ -71,7 +71,7 @@ class ConsumerMember:
     Attributes:
         member_id: Its id.
         instance_id: The static name, if it has one.
-        client_id: What the client calls itself.
+        client_id: Its `client.id`.
         rebalance_timeout: Seconds that it may take to give something up.
         names: The topics it wants.
         regex: The pattern it wants; empty for none.
@@ -105,7 +105,7 @@ class ConsumerMember:
         return f"ConsumerMember({self.member_id}, epoch {self.epoch}, {has})"
 
     def hears(self, beat: Beat) -> bool:
-        """Take over what changed; whether it wants other topics now by name."""
+        """Take over the fields of a heartbeat; return True if its topic names have changed."""
         names = self.names
         self.client_id = beat.client_id
         if beat.rebalance_timeout is not None:
@@ -156,7 +156,7 @@ class ConsumerMember:
             self.before, self.epoch = self.epoch, epoch
 
     def refuses_epoch(self, beat: Beat) -> bool:
-        """Whether a heartbeat's epoch is to be refused."""
+        """True if the coordinator fences a heartbeat for its epoch."""
         if beat.epoch in (0, self.epoch):
             return False
         # It may not have heard the answer that moved it on.
@@ -164,6 +164,6 @@ class ConsumerMember:
         return not (missed and all(part in self.assigned for part in beat.owned or ()))
 
     def may_commit(self, epoch: int, part: Part) -> bool:
-        """Whether it has held a partition since an epoch that is not over for it."""
+        """True if the member has held a partition since the given, older epoch."""
         since = {**self.revoking, **self.assigned}.get(part)
         return since is not None and since <= epoch < self.epoch

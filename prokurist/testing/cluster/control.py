@@ -1,4 +1,4 @@
-"""What a test can do to a cluster: faults, and changes that brokers make themselves.
+"""A test's controls of a cluster: faults, and changes that brokers make themselves.
 
 `Controls` is the same for a model in virtual time (`Control`) and for one that is
 served over sockets (`prokurist.testing.broker.EmbeddedBroker`); they differ in

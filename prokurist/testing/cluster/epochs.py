@@ -1,4 +1,4 @@
-"""The leader epochs of one copy of a log: which epoch began at which offset.
+"""Leader epochs of one copy of a log, each with its first offset.
 
 Mirrors Kafka's LeaderEpochFileCache. A leader notes its epoch when it is elected, a
 follower when it copies the first batch of that epoch. An epoch without records is
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 UNDEFINED = -1
-"""What Kafka writes for "no such epoch", "no such offset", "no such timestamp"."""
+"""Kafka's −1 for "no such epoch", "no such offset", "no such timestamp"."""
 
 
 class EpochEnd(NamedTuple):
-    """Where an epoch ended."""
+    """End offset of a leader epoch."""
 
     epoch: int
     end_offset: int
@@ -45,7 +45,7 @@ class EpochCache:
         self.entries.append((epoch, first))
 
     def end_of(self, epoch: int, log_end: int) -> EpochEnd:
-        """Where the newest epoch up to the asked one ended; both undefined if unknown.
+        """Return the end of the newest epoch up to the given one; undefined if unknown.
 
         Args:
             epoch: The epoch asked about.

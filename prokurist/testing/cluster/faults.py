@@ -1,4 +1,4 @@
-"""What a test wants to go wrong, as rules that requests are held against.
+"""Fault rules of a test, matched against requests.
 
 A rule is taken into account when a broker takes up a request, not when the bytes
 arrive; a counted one is used up by the requests it hit. Undoing a rule changes
@@ -15,7 +15,7 @@ from prokurist.testing.cluster.apis import Api
 
 
 class RuleKind(Enum):
-    """What a rule does."""
+    """Effects of a rule on a request."""
 
     DELAY = "delay"
     """The broker works on the request later; what stands behind it waits."""
@@ -86,7 +86,7 @@ class Rule:
         return f"Rule({self.kind.value}, {what} {where}, used {self.used}{left})"
 
     def fits(self, api: Api | None, node: int) -> bool:
-        """Whether it is in force for a request."""
+        """True if the rule is in force for a request."""
         return (
             self.live
             and self.left != 0
@@ -103,7 +103,7 @@ class Rule:
 
 @dataclass(slots=True, repr=False)
 class Fate:
-    """What the rules have in store for one request, fixed when it is taken up."""
+    """Rules that apply to one request, fixed when the broker takes it up."""
 
     rules: dict[RuleKind, Rule] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class RuleBook:
         self._rules = []
 
     def fate(self, api: Api | None, node: int) -> Fate:
-        """Use up what hits a request; failures are used up by what they refuse."""
+        """Return the fate of a request and count it against its rules; FAIL counts refusals."""
         fate = Fate()
         for rule in self._rules:
             if (
@@ -156,7 +156,7 @@ class RuleBook:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no rule at all."""
+        """True if there are no rules."""
         return not self._rules
 
     def failures(self, api: Api, node: int) -> Iterator[Rule]:
@@ -167,7 +167,7 @@ class RuleBook:
 
 
 class Refusals:
-    """What the FAIL rules say to one request.
+    """FAIL rules that apply to one request.
 
     A handler asks for the whole and for each partition it is about to answer. A
     rule is used up once by a request, in however many partitions it strikes.

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227) as one broker keeps them: what each client wants, and was told.
+"""Fetch sessions (KIP-227) of one broker: each client's partitions, and their last answers.
 
 A session is begun by a full fetch and goes on with incremental ones: those name what
 has changed, and are answered with what has. The broker counts the requests of each,
@@ -136,7 +136,7 @@ class FetchSessions:
 
 
 def named_in(request: Any) -> list[RequestedPartition]:
-    """What a request names, in its order; the last word counts for what it names twice."""
+    """List the partitions of a request in its order; the last entry for a duplicate counts."""
     named = (
         RequestedPartition(asked, each, getattr(asked, "topic", None))
         for asked in request.topics

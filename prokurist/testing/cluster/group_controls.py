@@ -1,4 +1,4 @@
-"""Groups and their coordinators, who may do what, and what was on the wire.
+"""Controls of groups, coordinators, authorization and offered versions; the request journal.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -13,18 +13,18 @@ from prokurist.types import TopicPartition
 
 
 class GroupControls(Steering):
-    """Groups, who may do what, what is offered, and what was on the wire."""
+    """Controls of groups, authorization and offered versions, and the journal of requests."""
 
     __slots__ = ()
 
     def committed(self, group: str) -> dict[TopicPartition, Committed]:
-        """What a group has committed."""
+        """Return the committed offsets of a group."""
         with self._change() as (cluster, _):
             known = cluster.state.groups.get(group)
             return dict(known.offsets) if known else {}
 
     def coordinator(self, group: str) -> int | None:
-        """Which broker coordinates a group; None if none can."""
+        """Return the broker that coordinates a group; None without one."""
         with self._change() as (cluster, _):
             return cluster.state.coordinator(group)
 
@@ -90,7 +90,7 @@ class GroupControls(Steering):
             cluster.offered.pop(named(api).key, None)
 
     def requests(self, api: ApiName | None = None, *, node: int | None = None) -> list[Entry]:
-        """What was on the wire: the requests of an API, to a broker, in order."""
+        """Return the journal's requests in order, of an API and to a broker if given."""
         with self._change() as (cluster, _):
             return cluster.journal.entries(api, node)
 

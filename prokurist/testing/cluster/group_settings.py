@@ -1,4 +1,4 @@
-"""What a broker's configuration says about groups.
+"""Broker configuration of groups.
 
 Thread: any; the values are immutable.
 """

@@ -62,11 +62,11 @@ class Group:
 
     @property
     def known(self) -> bool:
-        """Whether its coordinator has anything about it."""
+        """True if the coordinator holds offsets or a membership of the group."""
         return bool(self.offsets) or self.membership.known
 
     def loading(self, now: float) -> bool:
-        """Whether the coordinator is still loading; a counted loading counts down."""
+        """True while the coordinator loads; each call counts down a loading by number."""
         if now < self.loading_until:
             return True
         if self.loading_times > 0:

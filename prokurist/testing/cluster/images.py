@@ -1,4 +1,4 @@
-"""What a broker knows of topics, leaders and other brokers, where it learns of it late.
+"""Past metadata of the cluster, for brokers that learn of changes late.
 
 Each broker follows the cluster's metadata log by itself, in order: what it knows is what
 was true at some moment before. Images are kept only while a broker lags.
@@ -14,14 +14,14 @@ from typing import Final
 from prokurist.testing.cluster.topics import Topic
 
 APART: Final = 1e-6
-"""How far two images are apart at least, in seconds: one replaces the other later."""
+"""Least time between two images, in seconds: one replaces the other later."""
 
 ROUNDING: Final = 1e-9
 
 
 @dataclass(slots=True)
 class Lag:
-    """How late metadata are known.
+    """Delay with which a broker learns of metadata.
 
     Attributes:
         seconds: How late; infinite for metadata that stand still.
@@ -66,7 +66,7 @@ class Images:
     def note(
         self, now: float, topics: Mapping[str, Topic], registered: Iterable[int]
     ) -> float | None:
-        """Keep what is true now: since when, or None if that is what was true before."""
+        """Keep an image of the present; return its time, or None if nothing has changed."""
         known = frozenset(registered)
         # Compared before anything is copied: nearly always nothing has changed.
         facts = (known, *(facts_of(topic) for topic in topics.values()))
@@ -80,12 +80,12 @@ class Images:
         return at
 
     def at(self, moment: float) -> Image:
-        """What was true at a moment; of moments before the first image, that one."""
+        """Return the image of a moment; of moments before the first image, the first."""
         known = [each for each in self._images if each.at <= moment + ROUNDING]
         return known[-1] if known else self._images[0]
 
     def is_latest(self, moment: float) -> bool:
-        """Whether nothing has changed since a moment."""
+        """True if nothing has changed since a moment."""
         return not self._images or self._images[-1].at <= moment + ROUNDING
 
     def forget(self, before: float) -> None:
@@ -103,7 +103,7 @@ def copied(topic: Topic) -> Topic:
 
 
 def facts_of(topic: Topic) -> tuple[object, ...]:
-    """What metadata tell of a topic."""
+    """Return the facts of a topic that metadata show, to compare them."""
     parts = (
         (each.leader, each.epoch, tuple(each.isr), each.replicas) for each in topic.partitions
     )

@@ -63,7 +63,7 @@ class Log:
         return kept
 
     def end_transaction(self, marker: RecordBatch, epoch: int, *, committed: bool) -> None:
-        """Put a marker at the end, which settles what its producer wrote."""
+        """Append a marker, which commits or aborts the producer's open transaction."""
         kept = self.append(marker, epoch)
         first = self.open.pop(kept.producer_id, None)
         if first is not None:

@@ -1,4 +1,4 @@
-"""Members of groups: what they look like, and what brokers do to them.
+"""Descriptions of groups' members, and brokers' actions on them.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -16,11 +16,10 @@ class MembershipControls(Steering):
     __slots__ = ()
 
     def describe_group(self, group: str) -> GroupDescription:
-        """Who is in a group, in which epoch, with what, and with what to come.
+        """Describe a group: its members and epoch, with present and target assignments.
 
-        The same that `RealKafka.describe_group` gives, so that one test can look at
-        both. Sessions that are over by now have ended, unless the group's
-        coordinator is frozen or down.
+        `RealKafka.describe_group` returns the same, so one test can run on both. Sessions that
+        have timed out by now have ended, unless the group's coordinator is frozen or down.
         """
         with self._change() as (cluster, now):
             state = cluster.state

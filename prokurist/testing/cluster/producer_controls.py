@@ -1,4 +1,4 @@
-"""What a test does to the brokers that producers write to.
+"""Controls of brokers towards producers: topic configuration, replication, producer state.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ActiveProducer(NamedTuple):
-    """What a broker keeps of a producer for one partition.
+    """A broker's state of an active producer, for one partition.
 
     Attributes:
         epoch: Its epoch.
@@ -54,10 +54,10 @@ class ProducerControls(Steering):
             cluster.state.changed(now)
 
     def stop_following(self, node: int) -> Fault:
-        """Have a broker copy nothing of what leaders write, though it stays in sync.
+        """Stop a broker's replication from leaders, though it stays in sync.
 
-        What is written with acks=all is not answered before this is undone, or the broker
-        is out of sync (`shrink_isr`), but by REQUEST_TIMED_OUT.
+        A produce with acks=all then ends in REQUEST_TIMED_OUT, unless this is undone or the
+        broker leaves the ISR (`shrink_isr`) first.
         """
         self._let_follow(node, follows=False)
         return Fault(f"stop_following {node}", lambda: self._let_follow(node, follows=True))
@@ -101,7 +101,7 @@ class ProducerControls(Steering):
                 cluster.state.changed(now)
 
     def elect_unclean(self, tp: TopicPartition, node: int) -> int:
-        """Have a replica lead that lacks records: those that it lacks are lost.
+        """Elect a leader that lacks records: those that it lacks are lost.
 
         What it lacks is what was written while it was out of sync (`shrink_isr`), or was not
         replicated yet (`stop_following`, `delay_replication`). The latter is lost in every
@@ -151,7 +151,7 @@ class ProducerControls(Steering):
             cluster.state.producer_id_expiration = seconds
 
     def producers(self, tp: TopicPartition) -> dict[int, ActiveProducer]:
-        """What the leader of a partition keeps of producers, by producer id."""
+        """Return the leader's state of active producers for a partition, by producer id."""
         with self._change() as (cluster, now):
             states = partition_of(cluster.state, tp).producers
             states.expire(now - cluster.state.producer_id_expiration)

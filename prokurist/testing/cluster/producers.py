@@ -1,4 +1,4 @@
-"""What a broker keeps of idempotent producers for one partition: a ProducerStateManager.
+"""A partition's state of idempotent producers, as of Kafka's ProducerStateManager.
 
 Each producer has an entry: its epoch, and its last five batches of that epoch. A batch
 that comes again and is among them is answered with the offset that it got the first time;
@@ -23,7 +23,7 @@ from kio.schema.errors import ErrorCode
 from prokurist.testing.cluster.batches import RecordBatch
 
 RETAINED: Final = 5
-"""How many batches of a producer are retained."""
+"""Number of batches retained for each producer."""
 LAST_SEQUENCE: Final = 0x7FFFFFFF
 """The sequence number that 0 follows on."""
 
@@ -47,7 +47,7 @@ class BatchMetadata(NamedTuple):
 
 
 class SequenceCheck(NamedTuple):
-    """What to do with a batch.
+    """Result of the sequence check of a batch.
 
     Attributes:
         code: The error to answer with; `none` for a batch to append or to answer.
@@ -98,7 +98,7 @@ class ProducerStates:
         return dict(self._entries)
 
     def check(self, batch: RecordBatch) -> SequenceCheck:
-        """Whether a batch follows on what its producer wrote before."""
+        """Check a batch's epoch and sequence numbers against its producer's last batches."""
         entry = self._entries.get(batch.producer_id)
         if not batch.has_producer or entry is None:
             return APPEND

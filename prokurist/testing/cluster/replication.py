@@ -1,4 +1,4 @@
-"""How the copies of a partition follow its leader, and what each broker knows of them.
+"""Replication of a partition: each broker's copy, and the high watermark it knows.
 
 A record is readable below the high watermark: what every broker in sync has. The leader
 moves it when the followers have fetched, the followers learn of it with their next fetch.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReplicationDelays:
-    """How long replication takes, in seconds. All zero: every copy follows at once.
+    """Delays of replication, in seconds. All zero: every copy follows at once.
 
     Attributes:
         fetch: From an append until the followers have it, and the leader's high
@@ -29,7 +29,7 @@ class ReplicationDelays:
 
     @property
     def any(self) -> bool:
-        """Whether anything takes time."""
+        """True if any delay is set."""
         return self.fetch > 0 or self.watermark > 0 or self.election > 0
 
 

@@ -1,4 +1,4 @@
-"""Faults that hit requests: what a broker does instead of answering in good time.
+"""Faults of requests: late, lost, wrong or failed answers.
 
 Each is for one API or, without one, for all; on one broker or on all; for a number
 of requests or until it is undone. It counts when a broker takes a request up, which

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from kio.schema.errors import ErrorCode
 
 OPEN: Final = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
-"""What a connection may ask before it is authenticated."""
+"""APIs allowed before a connection is authenticated."""
 
 BETWEEN: Final = 1.0
 """Seconds between two authentications of one connection, at the least."""
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Sasl:
-    """What a listener's configuration says.
+    """SASL configuration of a listener.
 
     Attributes:
         users: Passwords by name; a test may change them.
@@ -60,7 +60,7 @@ class Sasl:
 
 @dataclass(slots=True)
 class SaslExchange:
-    """How far one connection has come.
+    """SASL state of one connection.
 
     Attributes:
         settings: The listener's.
@@ -76,11 +76,11 @@ class SaslExchange:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether an exchange has begun and not ended."""
+        """True while an exchange is in progress."""
         return self._next is not None
 
     def may_ask(self, api: str, now: float) -> bool:
-        """Whether a request is worked on; else the broker closes the connection."""
+        """True if a request may be handled; otherwise the broker closes the connection."""
         if api in OPEN:
             return True
         return self.user is not None and now < self.until and not self.is_under_way

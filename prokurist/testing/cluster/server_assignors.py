@@ -1,4 +1,4 @@
-"""Who reads what in a group of the consumer protocol, where the broker decides.
+"""Server-side assignors of the consumer protocol.
 
 Written for the model and shared with nothing: an assignor of the client's that is
 wrong must not find the same mistake here.
@@ -77,7 +77,7 @@ def ranges(wanted: Wanted, sizes: Mapping[uuid.UUID, int], had: Owned) -> Owned:
 
 
 def run_begins(size: int, takers: int, place: int) -> int:
-    """Where a place's run begins: the first runs are the longer ones."""
+    """Return the index at which a member's run of partitions begins; longer runs come first."""
     return size // takers * place + min(place, size % takers)
 
 

@@ -37,7 +37,7 @@ from prokurist.testing.cluster.wire import Request, Values
 
 
 class Stage(Enum):
-    """Where a session stands; the module says what each waits for."""
+    """States of a session; the module lists the event that ends each."""
 
     IDLE = "idle"
     DELAYED = "delayed"
@@ -49,7 +49,7 @@ class Stage(Enum):
 
 
 class End(Enum):
-    """How a connection ends from the broker's side."""
+    """Ways in which a broker ends a connection."""
 
     CLOSED = "closed"
     RESET = "reset"
@@ -83,7 +83,7 @@ class Delivery:
 
 
 class Host(Protocol):
-    """What a session asks of the cluster it belongs to."""
+    """A session's interface to its cluster."""
 
     @property
     def state(self) -> State:
@@ -99,7 +99,7 @@ class Host(Protocol):
         ...
 
     def fate(self, session: "Session", request: Request) -> Fate:
-        """What the rules have in store for a request that is taken up now."""
+        """Match a request against the fault rules when the broker takes it up."""
         ...
 
     def work(self, session: "Session", request: Request, now: float) -> Result:
@@ -194,7 +194,7 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether a request is being worked on or waits."""
+        """True while any request is in progress or queued."""
         return self._job is not None or bool(self._waiting)
 
     def due(self) -> float:

@@ -1,4 +1,4 @@
-"""What the brokers of one cluster know together, without any connection.
+"""Shared state of the brokers of one cluster, without connections.
 
 Handlers read and change this; sessions, faults and delivery stand in `cluster`.
 
@@ -42,7 +42,7 @@ class State:
         groups: By id; one is made when it is first spoken of.
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
-        auto_create: Whether asking for a topic's metadata makes it.
+        auto_create: True if Metadata requests create missing topics.
         group_settings: What the brokers' configuration says about groups.
         followers_serve: Whether consumers may read from followers, and are told of one
             in their rack.
@@ -105,7 +105,7 @@ class State:
         self._note_image(now)
 
     def wall_clock(self, now: float) -> int:
-        """What the brokers stamp at a moment, in milliseconds since the epoch."""
+        """Return the brokers' timestamp at a moment, in milliseconds since the epoch."""
         return int((now + self.wall_ahead) * 1000)
 
     # --- what each broker knows -------------------------------------------------------
@@ -344,7 +344,7 @@ class State:
         }
 
     def next_member_name(self) -> str:
-        """What a member id can be made from; never given out before."""
+        """Return a unique string for a new member id."""
         self._member_names += 1
         return str(self._member_names)
 
@@ -362,7 +362,7 @@ class State:
         return next((each for each in turn if self.brokers[each].registered), None)
 
     def group_refusal(self, name: str, node_id: int, now: float) -> ErrorCode:
-        """Why a broker cannot speak for a group; `none` if it can."""
+        """Return the error code of a broker that cannot serve a group; `none` if it can."""
         if name in self.denied_groups:
             return ErrorCode.group_authorization_failed
         if self.coordinator(name) != node_id:

@@ -1,4 +1,4 @@
-"""How a test gets at a cluster: one change at a time, at one moment.
+"""A test's access to a cluster: one change at a time, at one moment.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -40,7 +40,7 @@ class Fault:
 
     @property
     def used(self) -> int:
-        """How many requests it hit, for faults that hit requests."""
+        """Number of requests hit so far; 0 for faults that do not concern requests."""
         return self._rule.used if self._rule else 0
 
     def undo(self) -> None:
@@ -51,14 +51,14 @@ class Fault:
 
 
 class Steering(ABC):
-    """What the controls stand on."""
+    """Base class of the controls."""
 
     __slots__ = ()
 
     @abstractmethod
     def _change(self) -> AbstractContextManager[Change]:
-        """The model, for as long as no other thread may touch it.
+        """Lock the model for one change.
 
-        On entry what was due before has happened; on exit what the change brings
-        about is on its way.
+        On entry, everything due before has been applied; on exit, the effects of the change are
+        scheduled.
         """

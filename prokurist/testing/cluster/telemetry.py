@@ -1,4 +1,4 @@
-"""What brokers with a telemetry receiver keep of clients that push metrics (KIP-714).
+"""Brokers' telemetry receiver: clients, subscription and pushed metrics (KIP-714).
 
 Thread: the one that drives the model.
 """
@@ -42,7 +42,7 @@ class PushedMetrics(NamedTuple):
 
 @dataclass(slots=True)
 class ClientInstance:
-    """What is kept of one client.
+    """Receiver's state of one client instance.
 
     Attributes:
         asked_at: When it last asked for the subscription.
@@ -57,7 +57,7 @@ class ClientInstance:
     ended: bool = False
 
     def is_early(self, now: float, interval: float) -> bool:
-        """Whether less than an interval has passed since it was last heard of."""
+        """True if the last request came less than an interval ago."""
         return now - max(self.asked_at, self.pushed_at) < interval
 
 
@@ -98,7 +98,7 @@ class TelemetryReceiver:
         return uuid.UUID(int=(0x714 << 112) + len(self.instances) + 1)
 
     def asked(self, instance_id: uuid.UUID, now: float) -> ErrorCode:
-        """A client asks for the subscription: why it is not told."""
+        """Note a GetTelemetrySubscriptions request; return its error code."""
         instance = self.instances.setdefault(instance_id, ClientInstance())
         early = instance.is_early(now, self.interval) and instance.refused not in FORGIVEN
         instance.asked_at = now

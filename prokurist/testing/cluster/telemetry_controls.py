@@ -1,4 +1,4 @@
-"""What a test has brokers want of clients' metrics, and the metrics that have come.
+"""Controls of brokers' telemetry receiver, and the metrics that it got.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -24,7 +24,7 @@ class TelemetryControls(Steering):
         compressions: Sequence[int] = (4, 3, 1, 2),
         delta: bool = True,
     ) -> None:
-        """Have all brokers take metrics that clients push, from now on or in another way.
+        """Enable the telemetry receiver of all brokers, or change its subscription.
 
         Args:
             metrics: Prefixes of the names that are wanted; an empty one for all, and none

@@ -47,12 +47,12 @@ class TopicConfig:
 
     @property
     def stamps(self) -> bool:
-        """Whether the broker stamps records when they are appended."""
+        """True if the broker sets timestamps at append (LogAppendTime)."""
         return self.message_timestamp_type == LOG_APPEND_TIME
 
     @property
     def compacted(self) -> bool:
-        """Whether each record needs a key."""
+        """True if the topic is compacted, so each record needs a key."""
         return "compact" in self.cleanup_policy
 
     def changed(self, **config: Unpack[TopicConfigKeywords]) -> "TopicConfig":

@@ -1,4 +1,4 @@
-"""What happens to topics and partitions while clients use them.
+"""Changes to topics and partitions while clients use them.
 
 Each takes effect at once and on all brokers; clients learn of it by errors and by
 fresh metadata, as they do from brokers.
@@ -124,7 +124,7 @@ class TopicControls(Steering):
             partition_of(cluster.state, tp).log.damage(offset)
 
     def offsets(self, tp: TopicPartition) -> tuple[int, int]:
-        """Where a partition's log begins, and where it ends."""
+        """Return the log start offset and the log end offset of a partition."""
         with self._change() as (cluster, _):
             log = partition_of(cluster.state, tp).log
             return log.start, log.end

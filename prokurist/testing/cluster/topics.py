@@ -1,4 +1,4 @@
-"""Topics and partitions: who leads, in which epoch, with which copies.
+"""Topics and partitions: leader, epoch, replicas.
 
 Thread: the one that drives the model.
 """
@@ -20,7 +20,7 @@ NO_LEADER: Final = -1
 LONGEST_NAME: Final = 249
 LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 TOPIC_IDS: Final = uuid.UUID("6b61666b-6120-4d6f-8465-6c20746f7069")
-"""Where topic ids are derived from, so that the same calls give the same ids."""
+"""Namespace of topic ids: the same calls give the same ids."""
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ class Partition:
         return kept
 
     def end_transaction(self, marker: RecordBatch, *, committed: bool) -> None:
-        """Put a marker at the leader's end, which settles what its producer wrote."""
+        """Append a marker, which commits or aborts the producer's open transaction."""
         self.log.end_transaction(marker, self.epoch, committed=committed)
         self.copy_of(self.leader).end = self.log.end
 
@@ -215,11 +215,11 @@ class Topic:
 INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 )
-"""What brokers keep for themselves, and say so."""
+"""Brokers' internal topics, marked as such in metadata."""
 
 
 def legal_name(name: str) -> bool:
-    """Whether Kafka lets a topic be called that."""
+    """True if Kafka allows the topic name."""
     return (
         0 < len(name) <= LONGEST_NAME
         and name not in {".", ".."}

@@ -36,7 +36,7 @@ Times are seconds, timestamps are milliseconds, error codes are integers, nested
 """
 
 HEAD: Final = struct.Struct(">hhi")
-"""What every request begins with: API key, version, correlation id."""
+"""First fields of every request: API key, version, correlation id."""
 
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -141,7 +141,7 @@ def build(cls: Any, values: Values) -> Any:
 
 
 class PlannedField(NamedTuple):
-    """How one field of a kio struct is filled.
+    """Plan for one field of a kio struct.
 
     Attributes:
         name: Its name.
@@ -158,7 +158,7 @@ class PlannedField(NamedTuple):
 
 @cache
 def plan(cls: Any) -> tuple[PlannedField, ...]:
-    """How to fill each field of a kio struct."""
+    """Plan how to fill each field of a kio struct."""
     planned: list[PlannedField] = []
     for each in fields(cls):
         required = each.default is MISSING and each.default_factory is MISSING

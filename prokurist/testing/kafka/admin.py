@@ -1,4 +1,4 @@
-"""What the harness asks of a cluster: topics, leaders, groups.
+"""Blocking admin requests of the harness: topics, leaders, groups.
 
 Thread: any; each call opens its own connections and closes them, so that a
 frozen node or a cut wire leaves nothing behind for the next call.
@@ -59,7 +59,7 @@ class Admin:
 
         Args:
             nodes: The direct addresses of the nodes that can answer now.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
         """
         self._nodes = nodes
         self._clock = clock

@@ -1,4 +1,4 @@
-"""What a broker's process is started with: its files, and its command line.
+"""Files and command line of a broker's process.
 
 Thread: any; no state.
 """
@@ -59,7 +59,7 @@ def write_files(folder: Path, properties: Mapping[str, str]) -> None:
 def java_command(
     java: Path, options: Sequence[str], jars: Path, folder: Path, main: str, *arguments: str
 ) -> list[str]:
-    """The command line of a program of Kafka, which reads the properties of a node.
+    """Return the command line of one of Kafka's programs, with a node's properties.
 
     Args:
         java: What runs it.

@@ -73,14 +73,14 @@ def find_archive(java: Java, jars: Path) -> Path | None:
 def class_archive(
     version: str, java: Java, jars: Path, deadline: Deadline, clock: Clock
 ) -> Path | None:
-    """The same for someone who starts brokers now: at the second start it is made.
+    """Return the class archive for brokers that start now; the second start makes it.
 
     Args:
         version: The Kafka that the jars are.
         java: What runs it.
         jars: The folder of the jars.
         deadline: That of the start: where little time remains, nothing is made.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
 
     Returns:
         None where there is none, and none can be made.
@@ -99,7 +99,7 @@ def class_archive(
 
 
 def _prefix(java: Java, jars: Path) -> str:
-    """What the name of an archive begins with: it names all that the classes depend on."""
+    """Return the prefix of an archive's name: a digest of all that the classes depend on."""
     told = [str(java.path.resolve()), java.told]
     for each in sorted(jars.iterdir()):
         stat = each.stat()

@@ -316,7 +316,7 @@ def alias(node: int) -> str:
 
 
 def _engine_host() -> str:
-    """Where the engine's host ports can be reached from here."""
+    """Return the host at which the engine's ports can be reached."""
     engine: Any = DockerClient()
     try:
         if not engine.get_connection_mode().use_mapped_port:

@@ -1,4 +1,4 @@
-"""What is done to the nodes of a Kafka that was started here, and undone again.
+"""Freezes, kills and restarts of a Kafka started here.
 
 Thread: one at a time; the fault proxies have a thread each.
 Invariants: a node is up, frozen or dead, and nowhere else is it known which. While one is

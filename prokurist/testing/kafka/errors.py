@@ -1,4 +1,4 @@
-"""Why there is no Kafka, each with the way out.
+"""Errors of the harness, each with the way out.
 
     HarnessError                has a .reason: one short line, for skips and headers
     ├── KafkaUnavailable        something is missing; a fixture skips
@@ -48,7 +48,7 @@ class KafkaUnavailable(HarnessError):
 
     @classmethod
     def from_rungs(cls, rungs: Sequence[tuple[str, HarnessError]]) -> "KafkaUnavailable":
-        """One error out of what each rung said.
+        """Combine the errors of all rungs.
 
         Args:
             rungs: The rungs in the order in which they were asked, each with its error.

@@ -85,7 +85,7 @@ class GuardedProcess:
         return code
 
     def running(self) -> bool:
-        """Whether there is a child that has not ended."""
+        """Return True while the child runs."""
         return bool(self._ask({"do": "status"})["running"])
 
     def wait(self, deadline: Deadline) -> int | None:

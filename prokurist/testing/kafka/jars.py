@@ -30,7 +30,7 @@ _LOGGING: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the jars of every version stay: below `XDG_CACHE_HOME`, else `~/.cache`."""
+    """Return the folder of all jars: below `XDG_CACHE_HOME`, else below `~/.cache`."""
     environ = os.environ if environ is None else environ
     given = environ.get("XDG_CACHE_HOME", "")
     # The rule of XDG: a relative path there is to be ignored.
@@ -68,7 +68,7 @@ def fetch_jars(
     Args:
         version: A version of Apache Kafka on Maven Central.
         deadline: When to give up, the wait for another process's fetch included.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
         cache: The cache folder; the user's own if None.
 
     Raises:

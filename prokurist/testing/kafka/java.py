@@ -1,4 +1,4 @@
-"""Which Java runs the broker: asked, not guessed.
+"""Search for a Java that can run the broker; its version is asked, not guessed.
 
 Thread: any; no state.
 """

@@ -1,4 +1,4 @@
-"""Which Kafka serves: the rungs, from the top, and what each says.
+"""Choice of a Kafka: the rungs of the ladder, from the top.
 
 1. the one at `PROKURIST_TEST_BOOTSTRAP`, if nothing is wanted that only nodes
    of our own can do;
@@ -40,7 +40,7 @@ _ENGINE_ANSWERS_WITHIN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a test wants of its Kafka.
+    """A test's requirements of its Kafka.
 
     Attributes:
         nodes: How many nodes.
@@ -61,7 +61,7 @@ class Wish:
     security: SecuredListener | None = None
 
     def needs_own_nodes(self) -> str:
-        """Why a Kafka that runs already cannot be used; empty if it can."""
+        """Return the reason for nodes of our own; empty if a running Kafka will do."""
         if self.security is not None:
             return "it is wanted with certificates of its own"
         if self.controls:
@@ -208,5 +208,5 @@ def survey(version: str = DEFAULT_VERSION) -> str:
 
 
 def is_required() -> bool:
-    """Whether a missing Kafka is a failure rather than a skip."""
+    """True if a missing Kafka fails tests rather than skips them."""
     return os.environ.get("PROKURIST_REQUIRE_KAFKA", "") not in {"", "0"}

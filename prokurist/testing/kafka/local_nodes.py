@@ -72,7 +72,7 @@ class LocalNode:
         self.process.run(argv, self.folder / OUTPUT)
 
     def log_lines(self, *names: str) -> list[str]:
-        """What was logged, then what was written past the log, by the JVM for one."""
+        """Return the lines of the log, then those of the process's output, as the JVM's."""
         lines: list[str] = []
         for name in names or (self.log.name, OUTPUT):
             lines += _lines(self._logged(name))
@@ -146,7 +146,7 @@ class LocalNodes:
             properties: The user's own broker properties.
             java: What runs them.
             jars: The folder of the jars.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
             archive: That of the brokers' classes; None for none.
             port: The direct port of the first node; a free one if None.
             java_options: The options of the virtual machine, instead of `QUICK_JAVA`.
@@ -209,7 +209,7 @@ class LocalNodes:
             self._run_broker(node)
 
     def _formatted(self, deadline: Deadline) -> Mapping[str, bytes]:
-        """What is in the folder of a node that begins; the first one is formatted for it."""
+        """Return the files of a formatted folder; the first node is formatted for them."""
         security = self._security.format_arguments() if self._security else ()
         told = (f"{name}={value}" for name, value in sorted(self._told().items()))
         key = (str(self._jars), *security, *told)

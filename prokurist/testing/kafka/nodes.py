@@ -1,4 +1,4 @@
-"""What every rung of the ladder offers: some nodes that can be started and hurt.
+"""Interface of all rungs of the ladder: nodes to start, freeze and kill.
 
 Thread: the one that calls. `local_nodes` and `container_nodes` are the two rungs
 that have nodes of their own.
@@ -15,17 +15,17 @@ class Nodes(Protocol):
 
     @property
     def direct(self) -> tuple[Address, ...]:
-        """Where each node's direct listener can be reached."""
+        """Addresses of the direct listeners, by node."""
         ...
 
     @property
     def upstream(self) -> tuple[Address, ...]:
-        """Where the fault proxies reach the other listener, which advertises them."""
+        """Addresses of the proxied listeners for the fault proxies, which they advertise."""
         ...
 
     @property
     def secured(self) -> bool:
-        """Whether the proxied listener speaks anything else than plain text."""
+        """True if the proxied listener uses TLS or SASL."""
         ...
 
     def launch(self, advertised: tuple[Address, ...], deadline: Deadline) -> None:

@@ -22,7 +22,7 @@ _HIGHEST: Final = 32_000
 
 
 class Address(NamedTuple):
-    """Where something listens."""
+    """Host and port of a listener."""
 
     host: str
     port: int
@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
 
 def is_free(port: int) -> bool:
-    """Whether a program that starts now can listen on this port."""
+    """True if a program that starts now can listen on the port."""
     with socket.socket() as probe:
         # As the broker does: the last connections of a broker that was there before
         # do not count.

@@ -79,7 +79,7 @@ class RealKafka:
                 broker start quickly. Only where the harness starts it itself.
             security: How clients come in, at `bootstrap`; None for plain text. Only where
                 Kafka runs out of jars.
-            clock: What deadlines are read against.
+            clock: Clock of the deadlines.
             broker_properties: Broker properties with underscores for dots.
 
         Raises:
@@ -179,12 +179,12 @@ class RealKafka:
 
     @property
     def rung(self) -> str:
-        """Which rung serves, one of `given`, `docker` or `jars`; empty unless started."""
+        """The rung in use, one of `given`, `docker` or `jars`; empty unless started."""
         return self._rung
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are; each has its index for Kafka's node id."""
+        """Number of nodes; each one's index is its Kafka node id."""
         return self._wish.nodes
 
     @property
@@ -367,7 +367,7 @@ class RealKafka:
         return controls
 
     def _addresses_up(self) -> tuple[Address, ...]:
-        """Where a question can be answered now."""
+        """Return the direct addresses of the nodes that are up."""
         if self._given:
             return self._given
         controls = self._started()

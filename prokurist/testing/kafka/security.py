@@ -1,4 +1,4 @@
-"""How clients reach a Kafka for tests when it is secured, and what its brokers are told.
+"""Security of a Kafka for tests: its clients' listener and its brokers' properties.
 
 Thread: any; no state.
 """
@@ -57,11 +57,11 @@ class SecuredListener:
         return f"{sasl}{'PLAINTEXT' if self.certificate is None else 'SSL'}"
 
     def properties(self) -> Mapping[str, str]:
-        """What the brokers are configured with."""
+        """Return the broker properties of the listener."""
         return {**self._tls(), **self._sasl()}
 
     def format_arguments(self) -> list[str]:
-        """What the formatting of a node's folder is told: the users of SCRAM."""
+        """Return the arguments for formatting a node's folder: the SCRAM users."""
         return [
             part
             for mechanism in self.mechanisms

@@ -77,14 +77,14 @@ def stop_nodes(nodes: Nodes | None, proxies: Sequence[FaultProxy], deadline: Dea
 def wait_until_ready(
     nodes: Nodes, admin: Admin, which: Sequence[int], deadline: Deadline, clock: Clock
 ) -> None:
-    """Until each node answers on both its listeners and sees all that are waited for.
+    """Wait until each node answers on both its listeners and sees all expected nodes.
 
     Args:
         nodes: The cluster.
         admin: What asks them.
         which: The nodes that are waited for; the others may be down.
         deadline: When to give up.
-        clock: What the deadline is read against.
+        clock: Clock of the deadline.
 
     Raises:
         BrokerDied: A node's process ended.
@@ -136,7 +136,7 @@ def wait_until_answered(
 def _what_is_missing(
     nodes: Nodes, admin: Admin, node: int, which: set[int], deadline: Deadline
 ) -> str:
-    """What a node still lacks; empty if nothing."""
+    """Return what a node still lacks; empty if it is ready."""
     try:
         # Both listeners: a client that comes through the proxy must not come too early.
         if nodes.secured:

@@ -85,7 +85,7 @@ class BrokerConnection:
         return dict(self._versions)
 
     def understands(self, request: type[RequestPayload]) -> bool:
-        """Whether the broker takes this request in this version."""
+        """True if the broker supports the request in this version."""
         oldest, newest = self._versions.get(int(request.__api_key__), (0, -1))
         return oldest <= int(request.__version__) <= newest
 

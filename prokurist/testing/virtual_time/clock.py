@@ -1,4 +1,4 @@
-"""What a test gets of virtual time: a clock that it moves, a broker, and consumers.
+"""Virtual time for a test: a clock to move, a broker, and consumers.
 
     def test_my_service_gives_up_in_time(prokurist_clock):
         consumer = prokurist_clock.consumer(group_id="billing")
@@ -31,7 +31,7 @@ class ModelWorld(World[ModelNetwork]):
     """A world whose clients have nothing but the model before them."""
 
     def network(self) -> ModelNetwork:
-        """What a client is wired to."""
+        """Return a new client's network: the model's alone."""
         return ModelNetwork(self)
 
 
@@ -59,7 +59,7 @@ class VirtualClock:
 
     @property
     def broker(self) -> "Controls":
-        """What can be done to the brokers, as to those of an `EmbeddedBroker`."""
+        """Controls of the brokers, as those of an `EmbeddedBroker`."""
         return self._world.control
 
     @property

@@ -1,4 +1,4 @@
-"""What a client's network tells of what a broker of the model has sent."""
+"""Happenings on a client's network, from deliveries of the model's brokers."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Host names to addresses in virtual time: what stands in for the Resolver.
+"""Host name look-ups in virtual time, in place of the Resolver.
 
 It answers as that one does: a number at once, a name by way of `collect` a little
 later, and none after `close`. No thread is in it.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prokurist.testing.virtual_time.world import World
 
 LOOKUP: Final = 0.002
-"""How long a name takes."""
+"""Seconds for one look-up."""
 
 
 class Names:

@@ -63,7 +63,7 @@ class ModelNetwork:
         self._outgoing.append((self.world.clock.time + LATENCY, connection, bytes(frame[4:])))
 
     def writable(self, connection: int) -> bool:
-        """Whether the connection stands."""
+        """True if the connection is established."""
         return connection in self._sessions and connection not in self._connecting
 
     def arriving(self, connection: int) -> tuple[int, int] | None:  # noqa: ARG002
@@ -87,7 +87,7 @@ class ModelNetwork:
         self._queue = [entry for entry in self._queue if entry[1] != connection]
 
     def poll(self, seconds: float | None) -> list[Happening]:  # noqa: ARG002 - the world waits
-        """What has happened by now; the world does the waiting."""
+        """Return the happenings by now; the world does the waiting."""
         self.turns += 1
         self.woken = False
         self.told = False
@@ -150,7 +150,7 @@ class ModelNetwork:
 
     @property
     def open(self) -> int:
-        """How many connections stand."""
+        """Number of established connections."""
         return len(self._sessions)
 
     def __repr__(self) -> str:

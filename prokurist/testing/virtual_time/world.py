@@ -143,17 +143,17 @@ class World(Generic[Wire]):
     # --- building --------------------------------------------------------------------
 
     def address(self, node: int) -> str:
-        """What a broker advertises."""
+        """Return a broker's advertised address."""
         broker = self.cluster.state.broker(node)
         return f"{broker.node.host}:{broker.node.port}"
 
     @property
     def bootstrap(self) -> list[str]:
-        """What every broker advertises."""
+        """Advertised addresses of all brokers."""
         return [self.address(node) for node in self.cluster.state.brokers]
 
     def broker_at(self, address: SocketAddress) -> int:
-        """Which broker listens there.
+        """Return the broker that listens at an address.
 
         Raises:
             ConnectionRefusedError: None does.
@@ -230,7 +230,7 @@ class World(Generic[Wire]):
 
     @abstractmethod
     def network(self) -> Wire:
-        """What a client is wired to."""
+        """Return a new client's network."""
 
     def start(self, member: Client[Wire]) -> None:
         """Have a client's loop turn: it is the world that turns it, and no thread."""

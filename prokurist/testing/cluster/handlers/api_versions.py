@@ -1,4 +1,4 @@
-"""ApiVersions: what may be asked, and in which versions."""
+"""ApiVersions: the APIs offered, with their versions."""
 
 import re
 from typing import Any, Final
@@ -12,7 +12,7 @@ from prokurist.testing.cluster.wire import Values
 
 NAMED_FROM: Final = 3
 LEGAL_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""What a client's software and its version may be called (KIP-511)."""
+"""Valid names and versions of client software (KIP-511)."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
@@ -35,7 +35,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def name_refusal(request: Any, context: Context) -> ErrorCode:
-    """Why the client's software cannot be called what it says; 0 if it can."""
+    """Return the error code for the name of the client's software; `none` if it is valid."""
     if context.version >= NAMED_FROM:
         for text in (request.client_software_name, request.client_software_version):
             if not LEGAL_SOFTWARE.fullmatch(text):

@@ -135,7 +135,7 @@ def consumer_group(state: State, request: Any, now: float) -> ConsumerGroup:
 
 
 def read(request: Any, context: Context, state: State) -> Beat:
-    """What the request says, with defaults for what its version lacks."""
+    """Read the request, with defaults for fields that its version lacks."""
     timeout = request.rebalance_timeout.total_seconds()
     names = request.subscribed_topic_names
     owned = request.topic_partitions
@@ -157,7 +157,7 @@ def read(request: Any, context: Context, state: State) -> Beat:
 
 
 def by_topic(member: ConsumerMember) -> list[Values]:
-    """What a member may use."""
+    """Return a member's assigned partitions by topic."""
     topics: dict[UUID, list[int]] = {}
     for part in sorted(member.assigned):
         topics.setdefault(part.topic_id, []).append(part.partition)

@@ -1,4 +1,4 @@
-"""Whether a broker works on a group, and waiting until the group answers."""
+"""Group look-ups and parking, for the handlers of group APIs."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from prokurist.testing.cluster.wire import Values
 
 
 def refusal(state: State, name: str, context: Context) -> int:
-    """Why a broker does not work on a group at all; 0 if it does."""
+    """Return the error code with which a broker refuses all requests of a group, or `none`."""
     code = context.refusals.whole()
     if code or name:
         return code or state.group_refusal(name, context.node, context.now)

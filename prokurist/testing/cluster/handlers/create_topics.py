@@ -59,7 +59,7 @@ def configured(asked: Any) -> TopicConfig:
 
 
 def wanted(state: State, asked: Any) -> tuple[int, int]:
-    """How many partitions and copies: as given, as laid out, or as usual."""
+    """Return the numbers of partitions and replicas: assigned, given or default."""
     if asked.assignments:
         return len(asked.assignments), len(asked.assignments[0].broker_ids)
     count = state.default_partitions if asked.num_partitions == -1 else asked.num_partitions
@@ -70,7 +70,7 @@ def wanted(state: State, asked: Any) -> tuple[int, int]:
 def objection(
     state: State, asked: Any, count: int, copies: int, *, twice: bool
 ) -> tuple[ErrorCode, str | None]:
-    """Why a topic cannot be made."""
+    """Return the error of an invalid topic, with a text; `none` if it can be created."""
     if twice:
         return ErrorCode.invalid_request, f"{asked.name!r} is in the request twice"
     if not legal_name(asked.name):

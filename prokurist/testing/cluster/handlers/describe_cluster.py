@@ -42,7 +42,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def endpoint_refusal(request: Any) -> ErrorCode:
-    """Why a broker does not tell of the endpoints that are asked for."""
+    """Return the error code for the requested type of endpoints."""
     match field(request, "endpoint_type", BROKERS):
         case 1:
             return ErrorCode.none

@@ -65,7 +65,7 @@ def values_of(name: str, state: str) -> dict[str, Any]:
 
 
 def member_values(member: ClassicMember, elected: str | None) -> Values:
-    """One member; what it said is told when it is known to which protocol."""
+    """Describe one member; its metadata needs an elected protocol."""
     return {
         "member_id": member.member_id,
         "group_instance_id": member.instance_id,

@@ -134,7 +134,7 @@ def session_of(request: Any, context: Context) -> FetchSession | int | None:
 
 
 def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bool]:
-    """What can be answered now, and whether the client should have it now.
+    """Collect the partitions of the answer; the second value is True if it is due now.
 
     What was not there when the request came is answered last. It is no reason to answer
     at once, unless nothing else is asked for.
@@ -159,7 +159,7 @@ def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bo
 
 
 def calls_for_answer(values: Values) -> bool:
-    """Whether a client has to hear of something before there are records."""
+    """True if a partition's answer is due before there are records."""
     preferred = values["preferred_read_replica"] != UNDEFINED
     return bool(values["error_code"]) or "diverging_epoch" in values or preferred
 
@@ -167,7 +167,7 @@ def calls_for_answer(values: Values) -> bool:
 def news(
     session: FetchSession, told: list[tuple[RequestedPartition, Values]]
 ) -> list[tuple[RequestedPartition, Values]]:
-    """What an incremental answer has to hold: what the client was not told before."""
+    """Select the partitions of an incremental answer: records, errors or moved ends."""
     return [
         (wanted, values)
         for wanted, values in told
@@ -178,7 +178,7 @@ def news(
 
 
 def ends_of(values: Values) -> tuple[tuple[int, int, int], bool]:
-    """Where a log ends and begins, as an answer says it; and whether records came."""
+    """Return the log's ends as answered, and True if there are records."""
     ends = (
         values["high_watermark"],
         values["last_stable_offset"],
@@ -230,7 +230,7 @@ def one(parked: Parked, wanted: RequestedPartition, room: int, *, first: bool) -
 def read(
     parked: Parked, wanted: RequestedPartition, where: Place, room: int, *, first: bool
 ) -> Values:
-    """What a broker answers of a partition that it may speak for; `one` has the arguments."""
+    """Answer for a partition that this broker may serve; `one` describes the arguments."""
     state, context, request, each = parked.state, parked.context, parked.request, wanted.each
     followers = state.followers_serve and context.version >= FOLLOWERS_FROM
     log, copy = where.led.log, where.led.copy_of(context.node)
@@ -309,7 +309,7 @@ def bare(index: int, code: int) -> dict[str, Any]:
 
 
 def last_fetched(where: Place, each: Any, node: int) -> EpochEnd | None:
-    """Where the epoch ended that the client read last, as this broker's copy knows it."""
+    """Return the end of the last fetched epoch in this broker's copy; None if not given."""
     epoch = field(each, "last_fetched_epoch", NO_EPOCH)
     if epoch == NO_EPOCH:
         return None
@@ -317,5 +317,5 @@ def last_fetched(where: Place, each: Any, node: int) -> EpochEnd | None:
 
 
 def parted(ended: EpochEnd, each: Any) -> bool:
-    """Whether the client has read something that this log does not have."""
+    """True if the client has read records that this log lacks."""
     return bool(ended.epoch < each.last_fetched_epoch or ended.end_offset < each.fetch_offset)

@@ -18,7 +18,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def heard(state: State, request: Any, now: float) -> int:
-    """What the group says to it."""
+    """Pass the heartbeat to its group; return the error code."""
     group = classic(state, request.group_id, now)
     if group is None:
         return ErrorCode.unknown_member_id

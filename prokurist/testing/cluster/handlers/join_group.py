@@ -43,7 +43,7 @@ def handle(state: State, request: Any, context: Context) -> Result:
 
 
 def session_refusal(state: State, request: Any) -> int:
-    """Whether the client wants a session that the broker does not grant."""
+    """Return the error code for the session timeout; `none` if it is within the limits."""
     settings = state.group_settings
     session = request.session_timeout.total_seconds()
     if settings.min_session_timeout <= session <= settings.max_session_timeout:
@@ -66,7 +66,7 @@ def classic_for(state: State, request: Any, now: float) -> ClassicGroup | ErrorC
 
 
 def asked_for(request: Any, context: Context) -> Joining:
-    """What the request says, with defaults for what its version lacks."""
+    """Read the request, with defaults for fields that its version lacks."""
     session = request.session_timeout
     return Joining(
         member_id=request.member_id,

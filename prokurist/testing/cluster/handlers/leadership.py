@@ -1,4 +1,4 @@
-"""Whether a broker may speak for a partition: the checks that four APIs share."""
+"""Leadership checks of a partition, shared by four APIs."""
 
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ def place(
     followers: bool = False,
     known_as: str | None = None,
 ) -> Place:
-    """Find a partition, and say whether this broker leads it in the asker's epoch.
+    """Find a partition and check that this broker leads it in the client's epoch.
 
     Args:
         state: The cluster's state.
@@ -81,7 +81,7 @@ def place(
 def standing(
     partition: Partition, node: int, epoch: int = NO_EPOCH, *, followers: bool = False
 ) -> ErrorCode:
-    """Whether a broker leads a partition in the epoch that the asker believes in."""
+    """Return the error code for a request to a broker in a leader epoch; `none` if it leads."""
     if node not in partition.replicas and partition.leader != node:
         return ErrorCode.not_leader_or_follower
     # A broker that has a copy compares the epochs first.
@@ -104,7 +104,7 @@ def leader_hint(where: Place) -> Values:
 
 
 def endpoints(state: State, hints: list[Values]) -> list[Values]:
-    """The addresses of the leaders told."""
+    """List the addresses of the leaders in the hints."""
     told = {each["current_leader"]["leader_id"] for each in hints if "current_leader" in each}
     nodes = [state.brokers[each].node for each in sorted(told) if each in state.brokers]
     return [

@@ -64,7 +64,7 @@ def asked_for(state: State, request: Any, context: Context) -> list[Values]:
 
 
 def form_refusal(request: Any, context: Context) -> ErrorCode:
-    """Why a broker does not read on: ids where there are none yet, neither name nor id."""
+    """Return the error code for an id in too old a version, or for neither name nor id."""
     for each in request.topics or ():
         topic_id = field(each, "topic_id")
         if topic_id is not None and IDS_SHOWN_FROM <= context.version < IDS_ASKED_FROM:
@@ -145,7 +145,7 @@ def described(state: State, topic: Topic, context: Context) -> Values:
 
 
 def placed(state: State, partition: Partition) -> Values:
-    """Where a partition lives."""
+    """Return the metadata of a partition: leader, epoch, replicas."""
     leaderless = partition.leader == NO_LEADER
     return {
         "error_code": ErrorCode.leader_not_available if leaderless else ErrorCode.none,

@@ -25,7 +25,7 @@ IDS_FROM: Final = 10
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
-    """Keep what can be kept, and say of each partition whether it was."""
+    """Store the accepted offsets, and answer for each partition."""
     whole = context.refusals.whole()
     if not whole and request.group_id in state.denied_groups:
         whole = ErrorCode.group_authorization_failed
@@ -58,7 +58,7 @@ def refused_first(partitions: Iterable[Values]) -> list[Values]:
 
 
 def refused(partitions: list[Values]) -> bool:
-    """Whether something of a topic is refused."""
+    """True if any partition is refused."""
     return any(each["error_code"] for each in partitions)
 
 
@@ -71,7 +71,7 @@ def find(state: State, asked: Any, context: Context) -> Topic | None:
 def group_refusal(
     state: State, request: Any, found: list[tuple[Any, Topic | None]], context: Context
 ) -> int:
-    """Why the group keeps nothing that is asked for; 0 if it may."""
+    """Return the error code with which the group refuses all offsets; `none` if it accepts."""
     name = request.group_id
     code = state.group_refusal(name, context.node, context.now)
     if code:
@@ -101,7 +101,7 @@ def group_refusal(
 def topic_refusal(
     state: State, topic: Topic | None, asked: Any, each: Any, context: Context
 ) -> int:
-    """Why no commit is taken for a partition; looked at before the group."""
+    """Return the error code for a partition by itself, which is checked before the group."""
     name = topic.name if topic else field(asked, "name")
     code = context.refusals.part(name, each.partition_index)
     if code:

@@ -30,7 +30,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def fetch(state: State, asked: Any, context: Context, *, stable: bool) -> Values:
-    """One group's part of the answer.
+    """Answer for one group.
 
     Args:
         state: The cluster's state.
@@ -60,7 +60,7 @@ def fetch(state: State, asked: Any, context: Context, *, stable: bool) -> Values
 
 
 def member_refusal(state: State, asked: Any, context: Context) -> int:
-    """Why a member is not told; classic groups and older versions do not ask who it is."""
+    """Check the member's epoch, except for classic groups and older versions."""
     membership = state.group_now(asked.group_id, context.now).membership
     if context.version < MEMBERS_FROM or isinstance(membership, ClassicGroup):
         return ErrorCode.none
@@ -117,7 +117,7 @@ def committed(
     context: Context,
     unstable: AbstractSet[TopicPartition],
 ) -> list[Values]:
-    """What was committed for a topic; a topic that is not there has nothing."""
+    """Return the committed offsets of a topic's partitions; a missing topic has none."""
     offsets = state.group(group_id).offsets
     answers: list[Values] = []
     for index in partitions:

@@ -80,12 +80,12 @@ def named_once(request: Any) -> list[tuple[Any, Any]]:
 
 
 def key_of(asked: Any) -> tuple[Any, Any]:
-    """What a request calls a topic: its name or its id."""
+    """Return a topic's name and id as in the request."""
     return field(asked, "name"), field(asked, "topic_id")
 
 
 def refusal_of_all(request: Any, context: Context) -> BatchRefused | None:
-    """Why no partition of a request is looked at; None where each is."""
+    """Return the error that refuses the request before any partition is read; None if none."""
     code = context.refusals.whole(usual=False)
     if code:
         return BatchRefused(code)
@@ -193,7 +193,7 @@ def found(state: State, context: Context, row: Row) -> tuple[Place, Rule | None]
 
 
 def refusal_by(rule: Rule) -> BatchRefused:
-    """What a test has said of a batch."""
+    """Return the refusal of a batch by a FAIL rule."""
     return BatchRefused(
         rule.code, in_log=True, record_errors=rule.records, message=rule.message
     )
@@ -277,7 +277,7 @@ class Appended:
                 row.where = None
 
     def lost(self, where: Place) -> int:
-        """Why this broker does not lead a partition any more; 0 if it does."""
+        """Return the error code if this broker has lost the partition since; 0 if not."""
         topic = where.topic and self.state.topics.get(where.topic.name)
         if topic is None or topic.partition(where.led.index) is not where.led:
             return ErrorCode.unknown_topic_or_partition

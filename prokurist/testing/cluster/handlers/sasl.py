@@ -18,7 +18,7 @@ def handle(state: State, request: Any, context: Context) -> Values:  # noqa: ARG
 
 
 def begun(request: Any, context: Context) -> Values:
-    """Whether the mechanism is taken."""
+    """Answer a SaslHandshake."""
     sasl = context.sasl
     if sasl is None:
         return {"error_code": ErrorCode.illegal_sasl_state, "mechanisms": ()}

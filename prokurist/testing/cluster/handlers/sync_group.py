@@ -45,7 +45,7 @@ def handle(state: State, request: Any, context: Context) -> Result:
 
 
 def speaker(group: ClassicGroup, request: Any) -> ClassicMember | ErrorCode:
-    """Who asks, if it is a member of this generation and knows its protocol."""
+    """Return the member if its generation and protocol are the group's; else the error code."""
     found = group.find(request.member_id, field(request, "group_instance_id"))
     if isinstance(found, ErrorCode):
         return found
