@@ -109,7 +109,7 @@ class NothingToRead:
     def recall(self) -> None:
         """Nothing was lent."""
 
-    def collect(self, _deadline: Deadline) -> None:
+    def collect(self, _deadline: Deadline, _most: int) -> None:
         """There are no records."""
 
 

@@ -23,7 +23,7 @@ MISUSE = [
     ("config chek", "(see prokurist config --help)"),
     ("topics", "no brokers: name them with -b"),
     ("topics -b 127.0.0.1:99999", "a port is a number from 1 to 65535"),
-    ("topics -b nowhere", "nowhere"),
+    ("topics -b nowhere:0", "nowhere:0"),
     ("topics -b 127.0.0.1:9 --timeout -1", "not negative"),
     ("topics -b 127.0.0.1:9 --timeout nan", "not NaN"),
     ("topics -b 127.0.0.1:9 --timeout soon", "'--timeout'"),
