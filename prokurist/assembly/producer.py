@@ -87,9 +87,11 @@ class ProducerSide(NetworkSide):
 
     def _accumulator_of(self, config: ProducerConfig, system: System) -> RecordAccumulator:
         appender = Appender(
-            config.batch_size, self.time_of_day, ignore_keys=config.partitioner_ignore_keys
+            config.batch_size,
+            self.time_of_day,
+            ignore_keys=config.partitioner_ignore_keys,
+            choose=self.partitioner.choose,
         )
-        appender.choose = self.partitioner.choose
         wait = refused_to_holders(appender.lock, self.thread.mailbox, system.clock.wait)
         return RecordAccumulator(
             appender,

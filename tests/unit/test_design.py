@@ -10,11 +10,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "prokurist"
 PAGE = ROOT / "docs" / "design.md"
-LINES = 250
+LINES = 270
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`([^`]+)`")
 PYTHON = frozenset({"await", "finally", "now", "setdefault", "import prokurist"})
-THREADS = frozenset({"<client id>-network", "prokurist-spark-committer"})
+THREADS = frozenset(
+    {"<client id>-network", "prokurist-parked-messages", "prokurist-spark-committer"}
+)
 
 
 def quoted(page: str) -> list[str]:

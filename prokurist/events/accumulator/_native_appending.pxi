@@ -52,13 +52,15 @@ cdef class Appender:
     # None for the wall clock, which is read without a call.
     cdef object clock
 
-    def __init__(self, Py_ssize_t batch_size, time_of_day, *, bint ignore_keys):
+    def __init__(
+        self, Py_ssize_t batch_size, time_of_day, *, bint ignore_keys, choose=unwired
+    ):
         self.batch_size = batch_size
         self.ignore_keys = ignore_keys
         self.clock = None if time_of_day is epoch_milliseconds else time_of_day
         self.topics = {}
         self.lock = threading.RLock()
-        self.choose = unwired
+        self.choose = choose
         self.slow = unwired
         self.on_ready = unwired
         self.refusal = None

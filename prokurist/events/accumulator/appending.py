@@ -27,6 +27,11 @@ Bytes: TypeAlias = bytes | bytearray | memoryview
 Headers: TypeAlias = Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]] | None
 
 
+def unwired(*_: Any) -> Any:
+    """Stand in for what the accumulator sets."""
+    raise AssertionError("the accumulator has not been wired")
+
+
 class QueueBase:
     """The batches of one partition; what appending needs of them.
 
@@ -75,6 +80,7 @@ class Appender:
         batch_size: `batch.size`.
         ignore_keys: `partitioner.ignore.keys`.
         time_of_day: Milliseconds since the epoch.
+        choose: Chooses the next partition for records without a key.
 
     Attributes:
         topics: The topics that records can be appended to, by name.
@@ -99,14 +105,19 @@ class Appender:
     )
 
     def __init__(
-        self, batch_size: int, time_of_day: Callable[[], int], *, ignore_keys: bool
+        self,
+        batch_size: int,
+        time_of_day: Callable[[], int],
+        *,
+        ignore_keys: bool,
+        choose: Callable[[TopicQueues], None] = unwired,
     ) -> None:
         self._batch_size = batch_size
         self._ignore_keys = ignore_keys
         self._time_of_day = time_of_day
         self.topics: dict[str, TopicQueues] = {}
         self.lock: threading.RLock = threading.RLock()
-        self.choose: Callable[[TopicQueues], None] = unwired
+        self.choose: Callable[[TopicQueues], None] = choose
         self.slow: Callable[..., Delivery] = unwired
         self.on_ready: Callable[[Any], None] = unwired
         self.refusal: Callable[[], None] | None = None
@@ -308,8 +319,3 @@ def as_headers(headers: Headers) -> bytes:
             raise TypeError(f"a header's name is a str, not {type(name).__name__}: {name!r}")
         listed.append((name, as_bytes("header", value)))
     return pack_headers(listed)
-
-
-def unwired(*_: Any) -> Any:
-    """Stand in for what the accumulator sets."""
-    raise AssertionError("the accumulator has not been wired")
