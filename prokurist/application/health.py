@@ -5,66 +5,6 @@ them may be of two moments.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Sized
-
-    from prokurist.events.reachability import Reachability
-
-
-class Thread(Protocol):
-    """Interface of a network thread, for the snapshot."""
-
-    turns: int
-    works: bool
-    died_of: BaseException | None
-
-    @property
-    def alive(self) -> bool:
-        """True while the thread runs."""
-        ...
-
-
-class Timer(Protocol):
-    """Interface of a Timer, for the snapshot."""
-
-    now: float
-
-    @property
-    def next_at(self) -> float | None:
-        """When the next entry is due."""
-        ...
-
-
-class Client(Protocol):
-    """Interface of a network client, for the snapshot."""
-
-    reachability: "Reachability"
-
-
-class NetworkSide(Protocol):
-    """Interface of a client's network side, for the snapshot."""
-
-    @property
-    def thread(self) -> Thread:
-        """The network thread."""
-        ...
-
-    @property
-    def timer(self) -> Timer:
-        """Its Timer."""
-        ...
-
-    @property
-    def client(self) -> Client:
-        """Its network client."""
-        ...
-
-    @property
-    def calls(self) -> "Sized":
-        """The calls that it is working on."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,37 +44,6 @@ class ClientHealth:
     answer_age: float | None
     last_error: str | None
     last_error_age: float | None
-
-    @classmethod
-    def of(cls, side: NetworkSide, now: float, *, request_timeout: float, **more: Any) -> Self:
-        """Read a client.
-
-        Args:
-            side: Its network side.
-            now: Its clock.
-            request_timeout: Seconds after which a turn counts as stuck.
-            more: What its kind of client has beside this.
-        """
-        thread, timer = side.thread, side.timer
-        due = timer.next_at
-        # In this order: a turn that begins in between has read the clock before it works.
-        is_stuck = thread.works and now - timer.now > request_timeout
-        reachability = side.client.reachability
-        unreachable_since = reachability.unreachable_since
-        answered_at, failure = reachability.answered_at, reachability.last_failure
-        return cls(
-            alive=thread.alive and not is_stuck,
-            turns=thread.turns,
-            since_last_turn=now - timer.now,
-            next_due=None if due is None else due - now,
-            waiting_calls=len(side.calls),
-            died_of=None if thread.died_of is None else repr(thread.died_of),
-            unreachable_for=age(unreachable_since, now),
-            answer_age=age(answered_at, now),
-            last_error=None if failure is None else str(failure[0]),
-            last_error_age=None if failure is None else age(failure[1], now),
-            **more,
-        )
 
 
 def age(moment: float | None, now: float) -> float | None:

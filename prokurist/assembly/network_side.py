@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from prokurist.application.health import ClientHealth, age
 from prokurist.assembly.security import (
     authenticator_of,
     credentials_of,
@@ -45,6 +46,8 @@ from prokurist.version import VERSION
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
     from prokurist.network_thread.telemetry.manager import TelemetryManager
+
+HealthT = TypeVar("HealthT", bound=ClientHealth)
 
 IN_FLIGHT: Final = 100
 """Requests on one connection at once; Java's consumer has the same bound."""
@@ -110,6 +113,7 @@ class NetworkSide:
         codes: ErrorTable = METADATA,
     ) -> None:
         random = system.random
+        self._request_timeout = config.request_timeout_ms / 1000
         self.client_id: str = trace.client_id
         self.trace: Trace = trace
         self.time_of_day: Callable[[], int] = system.time_of_day
@@ -188,6 +192,32 @@ class NetworkSide:
     def register(self, *takers: Taker) -> None:
         """Pass managers the events that they take; they do nothing unasked."""
         self.dispatch.register(*takers)
+
+    def health(self, kind: type[HealthT], now: float, **more: Any) -> HealthT:
+        """Read the health of the client; for any thread.
+
+        Args:
+            kind: The snapshot of its kind of client.
+            now: The client's clock.
+            more: What that snapshot has beside `ClientHealth`.
+        """
+        thread, timer, reachability = self.thread, self.timer, self.client.reachability
+        # In this order: a turn that begins in between has read the clock before it works.
+        is_stuck = thread.works and now - timer.now > self._request_timeout
+        due, failure = timer.next_at, reachability.last_failure
+        return kind(
+            alive=thread.alive and not is_stuck,
+            turns=thread.turns,
+            since_last_turn=now - timer.now,
+            next_due=None if due is None else due - now,
+            waiting_calls=len(self.calls),
+            died_of=None if thread.died_of is None else repr(thread.died_of),
+            unreachable_for=age(reachability.unreachable_since, now),
+            answer_age=age(reachability.answered_at, now),
+            last_error=None if failure is None else str(failure[0]),
+            last_error_age=None if failure is None else age(failure[1], now),
+            **more,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.client_id}, {self.thread})"

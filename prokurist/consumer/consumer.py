@@ -209,10 +209,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
         side, now = self._built(), self._caller.now()
         coordinator = side.coordinator
-        return Health.of(
-            side,
+        return side.health(
+            Health,
             now,
-            request_timeout=self._config.request_timeout_ms / 1000,
             coordinator=None if coordinator is None else coordinator.name,
             consumer_protocol=side.client.features.consumer_protocol,
             membership=self._membership_health(now),

@@ -13,14 +13,12 @@ from itertools import islice
 from typing import Protocol
 
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.assembly.network_side import NetworkSide
 from prokurist.config.connection import ConnectionKeys
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.subscription import Place
 from prokurist.metrics.lag_ages import AGES
-from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.produce.counters import ProduceCounters
-from prokurist.network_thread.thread import NetworkThread
 from prokurist.producer.producer_counters import CountedProducer
 from prokurist.types import TopicPartition
 
@@ -73,25 +71,6 @@ class Partitions:
     lag: Spread = field(default_factory=Spread)
     lead: Spread = field(default_factory=Spread)
     committed_lag: Spread = field(default_factory=Spread)
-
-
-class NetworkSide(Protocol):
-    """Interface of each client's network side, for readings."""
-
-    @property
-    def thread(self) -> NetworkThread:
-        """The network thread."""
-        ...
-
-    @property
-    def timer(self) -> Timer:
-        """Its Timer."""
-        ...
-
-    @property
-    def client(self) -> NetworkClient:
-        """Its network client."""
-        ...
 
 
 class CountedClient(Protocol):

@@ -347,10 +347,9 @@ class KafkaProducer(EndingCalls):
         side = self._built()
         now, accumulator = self._clock.now(), side.accumulator
         batches = accumulator.snapshot(alone=PROCESS.id != self._process)
-        return ProducerHealth.of(
-            side,
+        return side.health(
+            ProducerHealth,
             now,
-            request_timeout=self._config.request_timeout_ms / 1000,
             buffer_total=accumulator.memory.total,
             buffer_free=accumulator.memory.free,
             waiting_threads=accumulator.memory.waiting,
