@@ -3,12 +3,12 @@
 Thread: the network thread makes each snapshot; any thread reads the one at hand
 without a lock, because it never changes.
 
-A newer answer is merged into it by three rules. An older leader epoch changes
-nothing about that partition: answers of several brokers overtake each other, and
-only the epoch says which is newer. A new topic id starts from nothing: the topic was
-deleted and created again, and its epochs count from 0. Brokers before
-2.8 send no ids; what they repeat often enough is believed, older epochs included.
-So is what metadata repeat against a leader that only an error answer named (KIP-951).
+A newer answer is merged into it by three rules. An older leader epoch changes nothing about
+that partition: answers of several brokers overtake each other, and only the epoch tells the
+newer one. A new topic id starts from nothing: the topic was deleted and created again, and its
+epochs count from 0. Brokers before 2.8 send no ids; an answer repeated often enough is
+believed, older epochs included. So is a leader that metadata repeat against an error answer's
+(KIP-951).
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,8 +27,8 @@ BELIEVED: Final = 3
 
 They then stand for a new topic, if it has no id, or correct a leader that only an error answer
 named. A single broker that lags behind repeats its answer once or twice, and the next broker is
-asked. Without this rule the leaders of a topic that was created again would never be known
-(B196), nor the leader of a partition of which a broker has named too high an epoch.
+asked. Without this rule the leaders of a recreated topic would never be known (B196), nor the
+leader of a partition for which a broker has named too high an epoch.
 """
 
 
@@ -80,7 +80,7 @@ class TopicView:
     ignored: int = 0
 
     def merged(self, older: "TopicView | None") -> "TopicView":
-        """This view, with what the older one knows better."""
+        """Merge with an older view, where that one knows more."""
         if older is None or (self.id is not None and older.id != self.id):
             return self
         overtaken = {
@@ -157,7 +157,7 @@ class Cluster:
         return None if topic is None else topic.partitions.get(tp.partition)
 
     def without(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
-        """Those partitions whose topics are known well, and known not to have them."""
+        """Select partitions that do not exist, of topics with valid metadata."""
         return frozenset(
             tp
             for tp in partitions
@@ -182,7 +182,7 @@ class Cluster:
     def moved_since(
         self, older: "Cluster", topics: Iterable[str]
     ) -> tuple[TopicPartition, ...]:
-        """The partitions of some topics whose leader has changed since another snapshot."""
+        """List the partitions of some topics with another leader than in an older snapshot."""
         return tuple(
             TopicPartition(topic, number)
             for topic in topics
@@ -206,8 +206,8 @@ class Cluster:
         """The next snapshot, with leaders that brokers have named (KIP-951).
 
         Args:
-            leaders: The leader's id and epoch; taken for what is known already, and
-                where the epoch is greater.
+            leaders: Each leader's id and epoch; ignored for unknown topics, and unless the
+                epoch is greater.
             nodes: The leaders' addresses.
         """
         topics = dict(self.topics)
