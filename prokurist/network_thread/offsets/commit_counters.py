@@ -31,17 +31,16 @@ class CommitResults:
 
 
 MOST_OFFSETS: Final = 100_000
-"""Partitions whose committed offsets are kept; with one more, all are forgotten."""
+"""Most partitions with known committed offsets; one more clears them all."""
 
 
 class CommitCounters:
-    """Commits, and what is committed as far as this client knows.
+    """Counters of commits, and committed offsets as far as this client knows.
 
     Attributes:
         kinds: By `sync`, `async` and `auto`.
         done_at: When the coordinator took the last one; None before the first.
-        unsettled: Partitions that are looked up, and whose offsets a transaction that is open
-            has yet to settle.
+        unsettled: Looked-up partitions with offset commits in an open transaction.
     """
 
     __slots__ = ("_offsets", "done_at", "kinds", "unsettled")
@@ -68,7 +67,7 @@ class CommitCounters:
 
     @contextmanager
     def counted(self, kind: str, now: Callable[[], float]) -> Iterator[None]:
-        """Count a commit by the way in which it ends.
+        """Count a commit by its result.
 
         Args:
             kind: `sync`, `async` or `auto`.
