@@ -1,4 +1,4 @@
-"""What the answers to Produce requests mean for their batches.
+"""Handling of Produce answers, for each batch.
 
 Thread: the network thread alone.
 """
@@ -36,7 +36,7 @@ from prokurist.network_thread.wire.produce import ProduceAnswer, ProducedPartiti
 from prokurist.types import TopicPartition
 
 SHARE_AFTER_SPLIT = 0.75
-"""How large later batches of a topic may be, of one that was too large."""
+"""Size limit of a topic's later batches, as a share of one that was too large."""
 AFTER_APPEND = frozenset({7, 20})
 """REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND: the leader has the batch."""
 
