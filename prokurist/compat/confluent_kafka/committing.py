@@ -1,4 +1,4 @@
-"""What a confluent-kafka consumer commits: messages, offsets, or what was returned or stored.
+"""Commits of a confluent-kafka consumer: messages, offsets, or returned or stored positions.
 
 Thread: the application's. A part of the face's `Consumer`.
 """
@@ -24,7 +24,7 @@ class Committing(Subscribing):
     _settings: Settings
     _now: Callable[[], float]
     _stored: dict[OurPartition, OffsetAndMetadata]
-    """What was stored, with `enable.auto.offset.store=false`."""
+    """Stored offsets, with `enable.auto.offset.store=false`."""
 
     def commit(
         self,
@@ -150,7 +150,7 @@ class Committing(Subscribing):
 
     @property
     def _is_outside(self) -> bool:
-        """Whether it is to be a member of its group, and no poll has joined yet."""
+        """True before the first poll of a subscribed consumer has joined the group."""
         with self._converted():
             if not self._consumer.subscription():
                 return False

@@ -1,4 +1,4 @@
-"""What a confluent-kafka consumer reads: subscriptions with callbacks, and assignments.
+"""Subscriptions with callbacks, assignments and seeks of a confluent-kafka consumer.
 
 Thread: the application's. A part of the face's `Consumer`, which holds what it stands on.
 
@@ -39,21 +39,21 @@ class Subscribing(ConfluentClient):
     _read: dict[OurPartition, tuple[int, int | None]]
     """By partition: the next offset after what was returned, and the leader epoch."""
     _has_message: bool = False
-    """Whether the last `poll` has returned a message."""
+    """True if the last `poll` has returned a message."""
     _committed: dict[OurPartition, int]
-    """What this consumer has committed of that."""
+    """Offsets committed by this consumer, by partition."""
     _ends_told: dict[OurPartition, int]
-    """By partition: the end that was told last, with `enable.partition.eof`."""
+    """The last reported end of each partition, with `enable.partition.eof`."""
     _sought: set[OurPartition]
     """Partitions whose position is one that was given, and may lie behind the end."""
     _raised: Exception | None = None
-    """What a rebalance callback has raised, on its way out through the consumer below."""
+    """Error of a rebalance callback, on its way out through the consumer below."""
     _given: dict[OurPartition, int]
     """The offset that each partition was assigned with."""
     _hears: bool = False
-    """Whether there is a callback for partitions that go."""
+    """True if there is a callback for revoked partitions."""
     _leaves: bool = False
-    """Whether the next `poll` leaves the group, and tells the callback."""
+    """True if the next `poll` leaves the group, and calls the callback."""
     _rebalancing: bool = False
     _closed: bool = False
 
@@ -183,7 +183,7 @@ class Subscribing(ConfluentClient):
             self.unsubscribe()
 
     def assignment(self) -> list[TopicPartition]:
-        """What is assigned, each with the offset that `assign` gave it."""
+        """Return the assigned partitions, each with its offset in `assign`."""
         with self._converted():
             assigned = sorted(self._consumer.assignment())
         return [TopicPartition(*tp, self._given.get(tp, OFFSET_INVALID)) for tp in assigned]
@@ -319,7 +319,7 @@ def _invalid(text: str) -> KafkaException:
 
 
 def wanted(topics: Iterable[str]) -> list[str] | re.Pattern[str]:
-    """What to subscribe to: names, or one pattern if there is a pattern among them."""
+    """Return the topics to subscribe to: names, or one pattern if any of them is a pattern."""
     names = list(topics)
     if not any(each.startswith("^") for each in names):
         return names
