@@ -3,10 +3,10 @@
 Thread: whichever ends the interpreter, after all other threads that keep it alive. The
 network threads are daemons and still run then.
 
-A program that ends by an uncaught exception is like a `with` block that is
-left by one: what was returned last may not have been worked on, so the last automatic
-commit is left out. In an interactive session any error shown before counts as one:
-committing too little costs a second reading, committing too much a record.
+A program that ends by an uncaught exception is like a `with` block left by one: the application
+may not have processed the last returned records, so the last automatic commit is left out. In
+an interactive session any error shown before counts as one: a commit too few costs a second
+reading, a commit too many costs a record.
 
 A consumer that another thread is using just then, and one that a parent process built,
 are left as they are: the process takes their sockets with it.

@@ -3,8 +3,8 @@
 Thread: the application's, once it is inside (`guard`). `wakeup` alone may come
 from anywhere, and from a signal handler that has interrupted the call itself.
 
-- The wait has a bound of its own. Whether the network thread is late, stuck or
-  dead, the caller leaves at its deadline, by its own clock.
+- The wait has a bound of its own: the caller leaves at its deadline, by its own clock, even if
+  the network thread is late, stuck or dead.
 - `wakeup` sets a flag and opens the waiter of the present wait. The flag comes
   first, and the waiter looks at it after it has shown its waiter: whichever of the
   two is earlier, the wake-up is seen. It stays set until a wait has raised for it.
@@ -52,8 +52,8 @@ class CallRunner(SingleThreadGuard):
 
     Attributes:
         woken: True if a wake-up waits for a wait to end.
-        closing: Whether the client is in `close`, where wake-ups end nothing: neither what it
-            waits for nor what its callbacks do.
+        closing: True while the client is in `close`: then wake-ups end neither its own waits
+            nor those of its callbacks.
         counters: Counters of its calls.
         wait_at: Waits on a waiter, by the same clock.
     """
@@ -194,7 +194,7 @@ class CallRunner(SingleThreadGuard):
         return True
 
     def wait(self, call: Call, deadline: Deadline) -> bool:
-        """Wait for a call without ending it; returns whether it has ended.
+        """Wait for a call without ending it; return True if it has ended.
 
         Raises:
             WakeupException: `wakeup` was called.
@@ -202,7 +202,7 @@ class CallRunner(SingleThreadGuard):
         return self._wait_until(call, deadline.at)
 
     def _wait_until(self, call: Call, until: float) -> bool:
-        """Wait for a call until a moment; returns whether it has ended.
+        """Wait for a call until a moment; return True if it has ended.
 
         Raises:
             WakeupException: `wakeup` was called, and the call had not ended.
@@ -226,11 +226,11 @@ class CallRunner(SingleThreadGuard):
             self._waiting_at = None
 
     def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
-        """Wait for a call in `close`, without wake-ups; returns whether it has ended."""
+        """Wait for a call in `close`, without wake-ups; return True if it has ended."""
         return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
 
     def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
-        """Wait on a waiter; returns whether it has opened."""
+        """Wait on a waiter; return True if it has opened."""
         if not self.trace.fine:
             return self.wait_at(waiter, until)
         number, operation = call.number, call.operation

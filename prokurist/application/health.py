@@ -1,7 +1,7 @@
 """Snapshot for liveness probes of any client.
 
-Thread: any. A client puts it together out of single readings, none of which waits: two of
-them may be of two moments.
+Thread: any. A client takes the readings one by one, without waiting, so two of them may be of
+two moments.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ class ClientHealth:
             is late, None when there is nothing.
         waiting_calls: Calls that it is working on.
         died_of: The error that ended it, for a bug of ours.
-        unreachable_for: Seconds for which no broker that was needed could be reached; None
-            while there is a connection, or while none is needed. A broker that accepts
-            connections and answers nothing counts when a request to it has timed out
-            (`request.timeout.ms`), from the moment in which that was sent.
+        unreachable_for: Seconds without a reachable broker among those needed; None while there
+            is a connection, or while none is needed. A broker that accepts connections and
+            answers nothing counts once a request to it has timed out (`request.timeout.ms`),
+            from the time of that request.
         answer_age: Seconds since a broker answered last; None before the first answer. A
             consumer that polls and has something to read hears from its brokers each
             `fetch.max.wait.ms`.
-        last_error: The last error of a connection to a broker, which is kept when another
-            connection is made; None before the first.
+        last_error: The last error of a connection to a broker, kept when another connection
+            succeeds; None before the first.
         last_error_age: Seconds since that.
     """
 

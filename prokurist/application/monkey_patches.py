@@ -1,4 +1,4 @@
-"""Refuses to build a client where gevent or eventlet has replaced what its thread stands on.
+"""Refuses to build a client where gevent or eventlet has patched its thread's foundations.
 
 Thread: the application's. Neither library is imported: a program that has patched anything has
 imported it.

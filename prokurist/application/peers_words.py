@@ -33,7 +33,7 @@ CONSUMER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "unassign": "unsubscribe()",
     }
 )
-"""Calls of other clients' consumers, and what to write here."""
+"""Calls of other clients' consumers, each with its counterpart here."""
 
 PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -49,7 +49,7 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "stop": "close(timeout)",
     }
 )
-"""Calls of other clients' producers, and what to write here."""
+"""Calls of other clients' producers, each with its counterpart here."""
 
 
 def no_attribute(client: object, name: str, words: Mapping[str, str]) -> AttributeError:

@@ -11,8 +11,8 @@ Thread: any may come; the one that is inside is the application's. Nothing is wa
   that runs refuses to be cleared; if it does not, an interrupt has ended the call, and the next
   caller may take over: in the next place, so that of several at once one gets it. Only they
   pay for this.
-- The user's code that runs inside a call has a room of its own, in which its calls are
-  one at a time likewise. It is that thread's, and ends with the call around it.
+- The user's code inside a call has a scope of its own, and its calls there are one at a time
+  likewise. The scope belongs to that thread, and ends with the surrounding call.
 
 Invariants: a place that a call was thrown out of is never used again.
 """
@@ -60,7 +60,7 @@ class Process:
 
 
 STEADY: Final = WeakSet["SingleThreadGuard"]()
-"""Those whose iterations go on without coming in, so that a fork can end that."""
+"""Clients with an iteration on the fast path, so that a fork can end it."""
 
 PROCESS: Final = Process()
 
@@ -167,7 +167,7 @@ class SingleThreadGuard:
         room: Where calls go in at present.
         process: The process that built the client.
         closed: True once it is closed.
-        steady: What an iteration's step looks at instead of coming in; a call puts it off.
+        steady: Flag of an iteration's fast path, in place of an entry; a call clears it.
     """
 
     def __init__(self) -> None:

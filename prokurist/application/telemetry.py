@@ -34,7 +34,7 @@ def require_push(*, on: bool) -> None:
 
 
 def client_instance_id(runner: CallRunner, timeout: float | timedelta) -> "UUID":
-    """Ask for the id under which brokers know the metrics of this client."""
+    """Ask for the client instance id of this client's metrics at the brokers."""
     now = runner.now()
     call = Call(
         OPERATION, now, Deadline.after(now, timeout), config_key=None, trace=runner.tracing

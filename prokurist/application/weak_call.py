@@ -1,7 +1,7 @@
 """Weakly bound methods of a client, for parts that the network thread keeps.
 
-The network thread refers to much of what a client is made of. A bound method there would keep a
-client that its user has forgotten, and with it the thread.
+The network thread refers to many parts of a client. A bound method there would keep a client
+that its user has forgotten, and with it the thread.
 
 Thread: any.
 """

@@ -1,4 +1,4 @@
-"""What the classes and packages of a face share: what they do not have says so."""
+"""Base of a face's classes and packages: the error for a missing name has our word for it."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ class Face:
     """A class of a face: what it leaves out is named with our word for it."""
 
     _left_out: ClassVar[Mapping[str, str]] = {}
-    """What to write in place of each name that is left out."""
+    """Alternatives to the names that are left out."""
 
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.
 

@@ -1,4 +1,4 @@
-"""How long a call of a face waits: every one has a deadline."""
+"""Timeouts of a face's calls: every call has a deadline."""
 
 from typing import Final
 

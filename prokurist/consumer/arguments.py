@@ -1,7 +1,7 @@
 """Checks of users' arguments, before any waiting.
 
-Thread: the application's. Each function returns the argument in the one form that
-is used inside, or raises what is wrong with it.
+Thread: the application's. Each function returns the argument in the one form for use inside, or
+raises an error that names its fault.
 """
 
 import re
@@ -77,7 +77,7 @@ def topic_in(given: str) -> str:
 def subscription_in(
     given: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
 ) -> frozenset[str] | re.Pattern[str] | SubscriptionPattern:
-    """Check what to subscribe to: names of topics, or a pattern.
+    """Check the topics of a subscription: names, or a pattern.
 
     Raises:
         TypeError: It is none of that.
@@ -201,7 +201,7 @@ def timeout_in(
     """The timeout of a call, from `timeout` or `timeout_ms`; None if neither is given.
 
     Raises:
-        TypeError: Both are given, or what is given is no time.
+        TypeError: Both are given, or the value is not a time.
         ValueError: It is negative or NaN.
     """
     if timeout_ms is None:

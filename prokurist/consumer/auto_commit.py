@@ -2,20 +2,19 @@
 
 Thread: the application's, inside a call.
 
-The positions are those of what was returned by earlier polls: the next poll means that
-it was processed. So they are taken when a poll begins, or while it waits, which is
-the same: records are collected last, and until then `returned` stands still. Between
-two polls nothing is taken, however long the application works on the records; the
-network thread may try what it has once more.
+The positions are those of records returned by earlier polls: the next poll means that the
+application has processed them. So they are taken when a poll begins, or while it waits, with
+the same result: records are collected last, and until then `returned` does not change. Between
+two polls nothing is taken, however long the application processes records; the network thread
+may repeat an attempt.
 
-With `enable.auto.offset.store=false` they are what was stored, or what is done of what is
-tracked. A listener that is told of a revocation may have more stored, of work that it waited
-for: that is committed as well, when it has returned.
+With `enable.auto.offset.store=false` the stored offsets are committed, or those of tracked
+records that are done. During a revocation a listener may store more offsets, of work that it
+waited for: these are committed as well, when it has returned.
 
-No thread is woken for the interval: a poll looks whether it is over, and waits no longer
-than until it is. While a commit is under way there is no second one; the next interval
-picks up. How it ended is looked at, and told to `on_committed` and the interceptors, by the
-next call that runs callbacks.
+No thread is woken for the interval: a poll checks it, and waits no longer than until its end.
+There is one commit at a time; the next interval catches up. The next call that runs callbacks
+looks at the result, and passes it to `on_committed` and the interceptors.
 """
 
 import math
@@ -114,7 +113,7 @@ class AutoCommitter:
             self._commit(self._member_identity.identity.at_departure)
 
     def let_go_newer(self) -> None:
-        """The same for what the listener has had stored since."""
+        """Commit newer stored offsets of partitions that are about to go, without waiting."""
         if self.has_newer:
             self.let_go()
 
@@ -153,7 +152,7 @@ class AutoCommitter:
         """Log commits that have failed, and tell callback and interceptors how each has ended.
 
         Raises:
-            BaseException: What the callback raised; of the others it is told another time.
+            BaseException: The error of the callback; the others run another time.
         """
         # One by one: a callback may make calls that tell as well.
         while (ended := self._first_ended()) is not None:
@@ -208,8 +207,8 @@ class AutoCommitter:
 
         Args:
             deadline: How long that may take; one that has come leaves it one turn.
-            last: Whether the positions that there are now are committed. What was stored is in
-                any case: it was said to be done.
+            last: True to commit the present positions. Stored offsets are committed in any
+                case: the user has marked their records as done.
         """
         last = last or self._subscription.stores
         raised: list[Exception] = []

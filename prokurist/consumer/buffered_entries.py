@@ -1,11 +1,11 @@
-"""Reads on in the entries of the fetch buffer, and counts what was taken of them.
+"""Reads on in the entries of the fetch buffer, and counts the records taken.
 
 Thread: the application's, inside a call.
 
-Records are decoded here, batch by batch, and no further than they are returned. When the
-call's time is over no further batch is opened, so that it is late by one at most. A
-partition's position moves in the moment in which its records are taken, and only if
-no other call has moved it meanwhile.
+Records are decoded here, batch by batch, and no further than they are returned. When the call's
+time is over no further batch is opened, so the call is late by one batch at most. A partition's
+position moves in the same step in which its records are taken, and only if no other call has
+moved it meanwhile.
 """
 
 import math
@@ -119,7 +119,7 @@ class BufferedEntries:
             alone: True if there is nothing else to return.
 
         Returns:
-            What was read; None where the entry has to wait or is no more.
+            The records; None where the entry has to wait or is gone.
 
         Raises:
             KafkaException: The next records cannot be read.

@@ -1,10 +1,9 @@
 """The end of a consumer: one sequence, one budget.
 
-Thread: the application's. Each phase may use what is left of the budget, and no
-phase is left out because an earlier one failed, was late, or was interrupted: the
-first failure is raised at the end, wrapped, when everything is closed. An interrupt
-outranks it and is raised as it is; it means that no more waiting is wanted, so the
-phases that are left get none.
+Thread: the application's. Each phase may use the rest of the budget, and no phase is left out
+because an earlier one failed, was late, or was interrupted: the first failure is raised at the
+end, wrapped, when everything is closed. An interrupt outranks it and is raised as it is; it
+means that the user waits no more, so the remaining phases get no time.
 """
 
 from collections.abc import Callable
@@ -47,9 +46,9 @@ class Closing:
 
     Attributes:
         caller: The way to the network thread; it takes no calls once that ends.
-        auto: The automatic commits, which get their last.
-        commits: The asynchronous ones, which end.
-        interceptors: The user's, which are closed.
+        auto: The automatic commits, with a last one to make.
+        commits: The asynchronous commits, to be ended.
+        interceptors: The user's interceptors, to be closed.
         thread: The network thread.
         part: Calls the listener with the revoked partitions, in a client that is subscribed.
         tell: Passes the remaining events to `on_event`.
@@ -161,7 +160,7 @@ class Closing:
         return deadline if self._interrupt is None else deadline.earlier(Deadline(now))
 
     def _leaving(self, call: Call) -> Call:
-        """The call that leaves; after an interrupt it has no time, which means one turn.
+        """Make the call of the leave; after an interrupt it has no time, so one turn.
 
         The clock is read once: a deadline a moment after the beginning would not mean that.
         """

@@ -1,6 +1,6 @@
 """Commit calls of the consumer, waiting and asynchronous, and stored offsets.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,8 +38,8 @@ class CommitApi:
         """Commit offsets, and return when the coordinator has them.
 
         Args:
-            offsets: For each partition the next offset to read; None for the
-                present place of all that are assigned, or for what is stored of them with
+            offsets: The next offset to read of each partition; None for the positions of all
+                assigned ones, or for their stored offsets with
                 `enable.auto.offset.store=false`.
             timeout: Seconds; None for `default.api.timeout.ms`.
 
@@ -47,8 +47,8 @@ class CommitApi:
             CommitFailedException: The group no longer counts this member.
             GroupAuthorizationException: Not allowed in the group.
             InvalidGroupIdException: There is no `group.id`.
-            TimeoutException: The time is over; `may_have_happened` says whether
-                the offsets may have been committed all the same.
+            TimeoutException: The time is over; `may_have_happened` is True if the offsets may
+                have been committed all the same.
             TopicAuthorizationException: Not allowed on some topics: all of them.
             WakeupException: `wakeup` was called.
         """
@@ -100,13 +100,13 @@ class CommitApi:
     def store_offsets(
         self, offsets: ConsumerRecord | Iterable[ConsumerRecord] | Offsets
     ) -> None:
-        """Mark what is done, with `enable.auto.offset.store=false`; it waits for nothing.
+        """Store offsets to commit, with `enable.auto.offset.store=false`; it does not wait.
 
-        What is stored is what commits without offsets commit: the automatic ones, in their
-        interval, before partitions go and in `close`; `commit_sync()` and `commit_async()`. It
-        takes the place of what was stored of the partition before, be that higher or lower, and
-        is forgotten with the assignment, and when reading goes on elsewhere: after a seek, or
-        a reset by `auto.offset.reset`.
+        Commits without offsets commit the stored ones: the automatic ones, in their interval,
+        before partitions are revoked and in `close`; `commit_sync()` and `commit_async()`. An
+        offset replaces the stored one of its partition, be that higher or lower. It is
+        forgotten with the assignment, and when reading goes on elsewhere: after a seek, or a
+        reset by `auto.offset.reset`.
 
         Args:
             offsets: A record, or several: all up to the last of each partition are done. Or for
@@ -114,7 +114,7 @@ class CommitApi:
 
         Raises:
             IllegalStateException: A partition is not assigned, and nothing is stored then;
-                `enable.auto.offset.store` is true; or an OffsetTracker knows what is done.
+                `enable.auto.offset.store` is true; or an OffsetTracker tracks the records.
         """
         given = done_in(offsets)
         with self._caller.inside("store_offsets"):
@@ -129,7 +129,7 @@ class CommitApi:
     def track_offsets(
         self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
     ) -> OffsetTracker:
-        """Track which records are done, where work ends out of order: in pools and tasks.
+        """Track records that finish out of order, in pools and tasks.
 
         It takes `enable.auto.offset.store=false`, and is called once, before `subscribe` or
         `assign`. From then on a record that is returned is outstanding until
@@ -163,7 +163,7 @@ class CommitApi:
             return OffsetTracker(self._caller, self._subscription, self._background)
 
     def _check_stores(self, operation: str) -> None:
-        """Refuse what marks records as done where all that are returned count as done.
+        """Refuse calls that mark records as done where all returned records count as done.
 
         Raises:
             IllegalStateException: They do.

@@ -4,9 +4,9 @@ Thread: the application's. The network thread ends each commit's Call whenever t
 is; here they stand in a line, and a callback runs only when its commit and all
 before it have ended. So the order is that of the calls, regardless of the order of the answers.
 
-A commit is tried once. What failed for a passing reason reaches its callback as a
-RetriableCommitFailedException: by the time one could try again, a newer commit may
-have overtaken it, and only the user knows.
+A commit is tried once. After a passing error its callback gets a
+RetriableCommitFailedException: by the time of another attempt a newer commit may have overtaken
+it, and only the user knows.
 """
 
 from collections import deque
@@ -70,9 +70,9 @@ class CommitQueue:
     def sync(self, returned: Committable, timeout: float | timedelta | None) -> None:
         """Commit offsets and wait, for earlier commits and their callbacks too.
 
-        The commit is posted at once, behind the earlier ones on their connection:
-        waiting for those delays only the return, and counts against the timeout.
-        What a callback raises is raised when the own commit has ended.
+        The commit is posted at once, behind the earlier ones on their connection: waiting for
+        those delays only the return, and counts against the timeout. An error of a callback is
+        raised after this commit has ended.
         """
         offsets, topics = returned
         call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))

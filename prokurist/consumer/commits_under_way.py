@@ -1,4 +1,4 @@
-"""The asynchronous commits that have no answer yet, and which of them a newer one overtakes.
+"""Asynchronous commits without an answer yet, and their overtaking by newer ones.
 
 Thread: the application's. The network thread ends the calls.
 Invariants: of each set of partitions the newest commit is never the one that is given up.
@@ -20,7 +20,7 @@ one more for each set of partitions, and none of a set waits twice.
 
 
 class CommitsUnderWay:
-    """Calls in the order in which they were posted."""
+    """Calls in the order of posting."""
 
     def __init__(self) -> None:
         self._calls: deque[tuple[Call, frozenset[TopicPartition]]] = deque()
@@ -35,8 +35,8 @@ class CommitsUnderWay:
     def overtaken_by(self, partitions: Iterable[TopicPartition]) -> Call | None:
         """The commit to be given up for a newer one; None while there is room.
 
-        None as well where each commit of these partitions has ended or is on the wire, of
-        which a connection has a bounded number.
+        None as well where each commit of these partitions has ended or is on the wire: a
+        connection has a bounded number of those.
         """
         while self._calls and not self._calls[0][0].is_open:
             self._forget(*self._calls.popleft())

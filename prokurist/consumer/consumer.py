@@ -68,13 +68,12 @@ CLOSE: Final = 30.0
 class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     """A consumer in which every call answers by its deadline.
 
-    It reads what its group gives it, or what is assigned by hand. One thread uses it
-    at a time; `wakeup`, `health`, `metrics` and `repr` may come from any.
+    It reads partitions assigned by its group, or by hand. One thread uses it at a time;
+    `wakeup`, `health`, `metrics` and `repr` may come from any.
 
-    Keys and values are bytes, or what `key_deserializer` and `value_deserializer` make
-    of them: callables of the bytes, of the topic and the bytes, or of the topic, the headers
-    and the bytes; or objects with `deserialize(topic, data)` or `deserialize(topic, headers,
-    data)`.
+    Keys and values are bytes, or the results of `key_deserializer` and `value_deserializer`:
+    callables of the bytes, of the topic and the bytes, or of the topic, the headers and the
+    bytes; or objects with `deserialize(topic, data)` or `deserialize(topic, headers, data)`.
 
     Args:
         config: Configuration keys and their values; see docs/config.md.
@@ -234,9 +233,9 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     def metrics(self) -> dict[str, float]:
         """Return the counters of this client: from any thread, at once, also after `close`.
 
-        The keys are those of the exposition that Prometheus scrapes, without `client_id`:
-        `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have
-        their `_bucket`, `_sum` and `_count`. See docs/metrics.md for what there is.
+        The keys are those of the Prometheus exposition, without `client_id`:
+        `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have their
+        `_bucket`, `_sum` and `_count`. docs/metrics.md lists all of them.
 
         Raises:
             ForkedClientError: It was built before a fork.
@@ -247,7 +246,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         return counts_of(self._counted)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
-        """The id under which brokers know the metrics that this client pushes (KIP-714).
+        """Return the client instance id of the metrics pushed to brokers (KIP-714).
 
         A broker gives it, once.
 
@@ -292,16 +291,16 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     ) -> None:
         """Close the consumer, by min(timeout, `request.timeout.ms`), and never late.
 
-        With `enable.auto.commit` the offsets of all returned records are committed;
-        if that is late, it is logged. Asynchronous commits are waited for, and all
-        their callbacks run. The listener hears which partitions go, and the group hears
-        that this member does. A second time does nothing. The listener's own calls end by their
-        timeouts, not by this one; `wakeup` ends none of them.
+        With `enable.auto.commit` the offsets of all returned records are committed; if that is
+        late, it is logged. Asynchronous commits are waited for, and all their callbacks run.
+        The listener is called with the revoked partitions, and the member leaves its group. A
+        second call does nothing. The listener's own calls end by their timeouts, not by this
+        one; `wakeup` ends none of them.
 
-        A `with` block that is left by an exception closes without that last commit:
-        what was returned last may not have been worked on. A WakeupException that leaves
-        it is one, too. A loop that `wakeup` ends catches it within the block, where it
-        knows that all is done; then that commit is made.
+        A `with` block left by an exception closes without that last commit: the application may
+        not have processed the last returned records. A WakeupException that leaves it is one,
+        too. A loop that `wakeup` ends catches it within the block, where all records are known
+        to be processed; then that commit is made.
 
         Args:
             timeout: Seconds; None for 30.

@@ -23,7 +23,7 @@ class Consumed:
 
     Attributes:
         records: How many.
-        bytes: What their batches took on the wire; counted when the last record of an
+        bytes: The size of their batches on the wire; counted when the last record of an
             answer's part is returned.
     """
 

@@ -2,8 +2,7 @@
 
 Thread: the application's, inside a `poll`. A deserializer is a callable of the bytes, of the
 topic and the bytes, or of the topic, the headers and the bytes; or an object whose method
-`deserialize` is one of the latter two.
-Null is never shown to it: there is nothing to be read.
+`deserialize` is one of the latter two. It is never called for null, which stays null.
 """
 
 from collections.abc import Callable
@@ -41,7 +40,7 @@ class Deserializers:
         """Deserialize a run of records, up to the first one that fails.
 
         Returns:
-            What could be made, and why there is no more of it.
+            The records made so far, and the error that ended it.
         """
         records: list[ConsumerRecord] = []
         try:
@@ -90,19 +89,19 @@ def of_record_and_bytes(given: object) -> Deserialize:
 
 
 def of_bytes(function: Callable[[bytes], Any], _record: ConsumerRecord, data: bytes) -> Any:
-    """Call what wants the bytes alone."""
+    """Call a deserializer of the bytes alone."""
     return function(data)
 
 
 def of_topic(function: Callable[[str, bytes], Any], record: ConsumerRecord, data: bytes) -> Any:
-    """Call what wants the topic, too."""
+    """Call a deserializer of the topic and the bytes."""
     return function(record.topic, data)
 
 
 def of_headers(
     function: Callable[[str, Headers, bytes], Any], record: ConsumerRecord, data: bytes
 ) -> Any:
-    """Call what wants the topic and the headers, too."""
+    """Call a deserializer of the topic, the headers and the bytes."""
     # A list, as confluent-kafka's deserializers ask for one.
     return function(record.topic, list(record.headers), data)
 

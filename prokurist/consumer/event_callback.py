@@ -2,9 +2,9 @@
 
 Thread: the application's, inside `poll` and `close`, as a rebalance listener.
 
-What happens in a poll that waits ends its wait, and is told at once. What the callback itself
-brings about is told in the same poll while that has time, and by the next one then: no poll
-goes on for ever.
+An event during a waiting poll ends the wait, and is passed on at once. Events caused by the
+callback itself are passed on in the same poll while that has time, else by the next one: no
+poll goes on for ever.
 """
 
 import math
@@ -28,7 +28,7 @@ class EventCallback:
     """Tells the user's function of events, and of figures at an interval.
 
     Args:
-        caller: The way to the network thread; its trace is told of what was dropped.
+        caller: The way to the network thread; its trace notes dropped events.
         listeners: The listeners, which guard the calls of a callback.
         on_event: The user's function; None for none.
         queue: The queue of events; None without a function.
@@ -67,12 +67,12 @@ class EventCallback:
         return deadline.earlier(Deadline(self.due))
 
     def run(self, deadline: Deadline) -> None:
-        """Tell what has happened, and of what comes meanwhile until the deadline.
+        """Pass on the queued events, and those that arrive before the deadline.
 
         Raises:
             WakeupException: A call of the callback was woken.
-            KafkaException: The callback has raised something, which is the cause; what is
-                behind that is told by the next poll.
+            KafkaException: The callback raised the error in the cause; later events are passed
+                on by the next poll.
         """
         queue = self._queue
         if queue is None:
@@ -92,7 +92,7 @@ class EventCallback:
                 return
 
     def finish(self) -> Exception | None:
-        """Tell what is left, in `close`.
+        """Pass on the remaining events, in `close`.
 
         Returns:
             The first error of the callback; it is told of the others all the same.
@@ -108,7 +108,7 @@ class EventCallback:
         return raised[0] if raised else None
 
     def _tell_all(self, queue: LogEventQueue) -> None:
-        """Tell what is there now, and nothing that comes while it is told."""
+        """Pass on the queued events, and none that arrive meanwhile."""
         for _ in range(len(queue)):
             self._tell_next(queue)
 

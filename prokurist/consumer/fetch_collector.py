@@ -10,12 +10,12 @@ that is far behind. So where a full poll has passed others over, the next one be
 those that have least, and the one after that goes by turns again: who is not behind waits
 for one poll, and who is has at least every other one.
 
-Where outstanding records are tracked, no more are returned than may be: of what is fetched, the
-others stay where they are, and a poll that waits looks again when a record is done.
+Where outstanding records are tracked, the bounds limit the returned records: the rest of the
+fetched ones stays in place, and a waiting poll looks again when a record is done.
 
-In an iteration a chunk's records are lent: one counts as returned when the next one
-is asked for, or the next poll. Until then the chunk remembers where that is, and
-the next collection first takes back what was lent and not asked for.
+In an iteration a chunk's records are lent: each counts as returned when the iteration asks for
+the next one, or at the next poll. Until then the chunk keeps the place of the last one handed
+out, and the next collection first takes back the records after it.
 """
 
 import sys
@@ -83,7 +83,7 @@ class FetchCollector:
         now: Reads the clock.
 
     Attributes:
-        lent: What an iteration has in hand; it takes note there of what it hands out.
+        lent: The records lent to an iteration, with the last one handed out.
         topics: Counters of returned records, by topic.
     """
 
@@ -113,7 +113,7 @@ class FetchCollector:
     # --- for a poll ------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Begin a poll: what earlier polls collected counts as returned."""
+        """Begin a poll: records collected by earlier polls count as returned."""
         self._begun = {}
 
     def collect(self, most: int | None, deadline: Deadline) -> ConsumerRecords | None:
@@ -226,7 +226,7 @@ class FetchCollector:
     def lend(
         self, show: Callable[[ConsumerRecords], ConsumerRecords], deadline: Deadline
     ) -> Lent | None:
-        """Records of one chunk, none of which counts as returned yet.
+        """Lend the records of one chunk; none of them counts as returned yet.
 
         Args:
             show: Shows them to the interceptors.
@@ -277,7 +277,7 @@ class FetchCollector:
             self._entries.follows(lent.taken.chunk)
 
     def recall(self) -> None:
-        """Take back what was lent and not asked for; what was handed out counts now."""
+        """Take back lent records that were not handed out; those handed out count now."""
         self.count()
         lent, self.lent = self.lent, None
         if lent is not None:
@@ -286,7 +286,7 @@ class FetchCollector:
             chunk.offset, chunk.reader = lent.seen.offset, None  # Read again from there.
 
     def close(self) -> None:
-        """Drop what is collected and buffered."""
+        """Drop collected and buffered records."""
         self.lent = None
         self._buffer.purge(lambda _partition, _ticket: True)
 

@@ -1,7 +1,7 @@
 """Snapshot of a consumer for liveness probes.
 
-Thread: any. `KafkaConsumer.health` puts it together out of single readings, none of which
-waits: two of them may be of two moments.
+Thread: any. `KafkaConsumer.health` takes the readings one by one, without waiting, so two of
+them may be of two moments.
 """
 
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ class Health(ClientHealth):
 
     Attributes:
         coordinator: The group's coordinator, where it is known.
-        consumer_protocol: Whether the cluster offers `group.protocol=consumer`; None
-            while no broker has told.
+        consumer_protocol: True if the cluster supports `group.protocol=consumer`; None before
+            any broker's answer.
         membership: The place in the group; None without a `group.id`.
         poll_age: Seconds since the last poll ended; 0 while one waits, None before the first.
             The steps of an iteration, and `wait_until_ready`, count as polls.

@@ -1,8 +1,8 @@
 """Calls the user's interceptors (`interceptor.classes`).
 
 Thread: the application's, inside a call. An object has any of `on_consume(records)`,
-`on_commit(offsets)` and `close()`, and is asked in the order of the configuration.
-What one of them raises is logged, and affects neither the call nor the others.
+`on_commit(offsets)` and `close()`, and is called in the order of the configuration. Its errors
+are logged, and affect neither the call nor the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class Interceptors:
         self._objects = tuple(objects)
 
     def on_consume(self, records: Records) -> Records:
-        """Call `on_consume` of each; each gets what the one before it returned."""
+        """Call `on_consume` of each with the result of the one before."""
         for method in self._having("on_consume"):
             try:
                 records = method(records)

@@ -7,9 +7,8 @@ A record counts as returned when the next one is asked for, by the same iteratio
 another or by a poll. So a commit in the loop's body does not cover the record that
 is being worked on.
 
-Each step shows life, as a poll does (`PollGuard` looks which record is in hand), and one
-that is waited for is a poll: a rebalance, or a callback, does not wait until all that was
-lent is worked on.
+Each step shows life, as a poll does (`PollGuard` looks at the record in hand), and a step that
+waits is a poll: a rebalance, or a callback, does not wait for the end of the lent records.
 
 Most steps are quick: the next of the records that were lent is handed out without coming in, as
 nothing has happened since the last slow step (`events/hand.py`).
@@ -38,9 +37,9 @@ class Iteration(Polling):
     def next(self, timeout: float | timedelta) -> "ConsumerRecord | None":
         """The next record, as soon as there is one; None when the time is over.
 
-        It counts as returned when the next one is asked for, here, in an iteration or by a
-        poll: with `enable.auto.commit` it is not committed while it is worked on. It raises
-        what `poll` raises, never TimeoutException, and makes the same progress.
+        It counts as returned at the request for the next one, here, in an iteration or by a
+        poll: with `enable.auto.commit` it is not committed while it is being processed. It
+        raises the errors of `poll`, never TimeoutException, and makes the same progress.
 
         Args:
             timeout: Seconds; there is no default.
@@ -66,7 +65,7 @@ class Iteration(Polling):
     ) -> Iterator["ConsumerRecord"]:
         """Records one by one, each as soon as there is one.
 
-        The iteration raises what `poll` raises; it can be gone on with by another.
+        The iteration raises the errors of `poll`; another one may go on after that.
 
         Args:
             idle_timeout: Seconds without a record after which it ends; None for never.
@@ -90,7 +89,7 @@ class Iteration(Polling):
                 raise
 
     def _next(self, operation: str, seconds: float) -> "ConsumerRecord | None":
-        """Make a slow step, which looks round and waits.
+        """Make a slow step, with all checks and a wait.
 
         Raises:
             KafkaException: As `poll`.
@@ -109,7 +108,7 @@ class Iteration(Polling):
             return record
 
     def _following(self) -> "ConsumerRecord | None":
-        """Hand out the next of what was lent; None where that takes a poll."""
+        """Hand out the next lent record; None where that takes a poll."""
         lent = self._collector.lent
         if lent is None:
             return None

@@ -1,4 +1,4 @@
-"""Rebalance listeners: the user's code that hears what comes and goes.
+"""Rebalance listeners: the user's code for assigned and revoked partitions.
 
 Thread: the application's, inside a call.
 
@@ -43,11 +43,11 @@ class ConsumerRebalanceListener(Protocol):
 
 
 Hears: TypeAlias = Callable[[Partitions], object]
-"""A function that hears which partitions come or go."""
+"""Function of assigned or revoked partitions."""
 
 
 class FunctionListener:
-    """A listener of single functions, each of which may be missing.
+    """Listener made of single functions, each of which may be missing.
 
     Args:
         assigned: Called with assigned partitions.
@@ -135,7 +135,7 @@ class Listeners:
             raise failed
 
     def tell(self, kind: StepKind, partitions: Partitions) -> Exception | None:
-        """Call the listener without a step; returns what it raised."""
+        """Call the listener without a step; return its error."""
         try:
             self._call(kind, partitions)
         except Exception as error:  # noqa: BLE001 - a user's code may raise anything
@@ -143,7 +143,7 @@ class Listeners:
         return None
 
     def _make(self, step: Step) -> Exception | None:
-        """Run one step, post `StepDone`, and return what to raise for it."""
+        """Run one step, post `StepDone`, and return the error to raise for it."""
         error: BaseException | None = None
         answer: object = None
         try:
@@ -214,7 +214,7 @@ class Listeners:
 
 
 def wrapped(error: Exception, callback: str) -> Exception:
-    """The exception that a poll raises for what a callback has raised."""
+    """The exception that a poll raises for an error of a callback."""
     if isinstance(error, WakeupException):
         return error
     outer = KafkaException(f"{callback} raised {type(error).__name__}: {error}")

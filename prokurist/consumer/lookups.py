@@ -1,7 +1,7 @@
 """Look-ups of the consumer: committed offsets, log offsets, topics.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on;
-it needs neither an assignment nor a membership.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses; it needs neither
+an assignment nor a membership.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,17 +40,17 @@ class Lookups:
         *,
         stable: bool = True,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Look up what the group has committed.
+        """Look up committed offsets of the group.
 
         Args:
             partitions: One partition, or several.
             timeout: Seconds; None for `default.api.timeout.ms`.
-            stable: Whether to wait for transactions that are open and commit offsets of
-                these partitions. Else what was committed before them is returned, for
-                who watches a group and does not read on from there.
+            stable: True to wait for open transactions that commit offsets of these partitions.
+                Else the offsets committed before them are returned, for monitoring a group
+                rather than reading on from there.
 
         Returns:
-            For each partition what is committed, or None where nothing is.
+            The committed offset of each partition, or None without one.
 
         Raises:
             GroupAuthorizationException: Not allowed in the group.
@@ -93,8 +93,8 @@ class Lookups:
     ) -> dict[TopicPartition, int]:
         """Look up the offset after the last record of each log.
 
-        With `isolation.level=read_committed` it is the last stable offset: what
-        open transactions have written does not count yet.
+        With `isolation.level=read_committed` it is the last stable offset: records of open
+        transactions do not count yet.
 
         Args:
             partitions: One partition, or several.

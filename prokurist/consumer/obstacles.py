@@ -1,7 +1,7 @@
 """Obstacles of a consumer: the reasons for empty polls.
 
-Thread: any. It is put together out of single readings, none of which waits: two of them may be
-of two moments.
+Thread: any. The readings are taken one by one, without waiting, so two of them may be of two
+moments.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +15,7 @@ from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import MembershipState, TopicPartition, counted, named
 
 PATIENCE: Final = 2.0
-"""Seconds beyond `fetch.max.wait.ms` after which a broker's silence is worth a word."""
+"""Seconds beyond `fetch.max.wait.ms` after which a broker's silence is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class GroupPlace:
         state: Where the member stands.
         epoch: The generation, or the member's epoch; −1 while it is in none.
         coordinator: The group's coordinator, where it is known.
-        unsettled: Partitions whose committed offsets a transaction has yet to settle.
+        unsettled: Partitions with offset commits in an open transaction.
     """
 
     state: MembershipState
@@ -36,7 +36,7 @@ class GroupPlace:
 
 
 class Obstacles:
-    """Finds what has to happen before records are returned.
+    """Finds the next obstacle to returning records.
 
     Args:
         subscription: The subscription, with its positions.

@@ -2,9 +2,8 @@
 
 Thread: `done` and the numbers from any, the workers' for one; the rest is the application's.
 
-What is outstanding stands beside the positions (`events/stored_offsets.py`), so commits find
-it where they find what was returned, and what was outstanding of a partition goes when the
-partition does.
+Outstanding records stand beside the positions (`events/stored_offsets.py`), so commits find
+both in one place, and the outstanding records of a partition go when the partition does.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,7 +39,7 @@ class Place(Protocol):
 
 
 class OffsetTracker:
-    """Knows which returned records are done, in any order.
+    """Tracks the returned records that are done, in any order.
 
     `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
     returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
@@ -73,7 +72,7 @@ class OffsetTracker:
             record: A record that this consumer has returned, or a copy of one.
 
         Returns:
-            Whether it was outstanding.
+            True if it was outstanding.
         """
         tp = TopicPartition(record.topic, record.partition)
         if not self._subscription.finish(tp, record.offset):
@@ -92,7 +91,7 @@ class OffsetTracker:
 
     @property
     def held_back(self) -> int:
-        """Number of done records behind an outstanding one, which cannot be committed yet."""
+        """Number of done records behind an outstanding one; they cannot be committed yet."""
         return self._subscription.outstanding().held_back
 
     def wait(
@@ -103,15 +102,15 @@ class OffsetTracker:
         """Wait until all outstanding records are done, or those of some partitions.
 
         It is for the consumer's own thread: before `close`, and in a rebalance listener, where
-        what workers have in hand may be finished before its partition goes. Nothing is polled
-        meanwhile, so it should take less than the group waits, `max.poll.interval.ms`.
+        workers may finish their records before the partition goes. Nothing is polled meanwhile,
+        so it should take less than `max.poll.interval.ms`, for which the group waits.
 
         Args:
             timeout: Seconds; there is no default.
             partitions: The partitions; None for all that are assigned.
 
         Returns:
-            Whether they are; False when the time is over.
+            True if they are; False when the time is over.
 
         Raises:
             WakeupException: `wakeup` was called.

@@ -1,6 +1,6 @@
 """The consumer's positions, and the poll that makes them progress and returns records.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses.
 """
 
 import math
@@ -60,9 +60,9 @@ class Polling:
     ) -> int:
         """Return the offset of the next record to read.
 
-        One that is known is returned at once. Otherwise it is looked up: what the
-        group has committed, or else what `auto.offset.reset` says. One that knows the
-        leader epoch of the record before it is known when the leader has confirmed it.
+        A known position is returned at once. Otherwise it is looked up: the group's committed
+        offset, or else the offset by `auto.offset.reset`. A position with the leader epoch of
+        the record before it is known only after the leader has confirmed it.
 
         Args:
             partition: An assigned one.
@@ -118,10 +118,9 @@ class Polling:
     def at_end(self, partitions: TopicPartition | Iterable[TopicPartition] = ()) -> bool:
         """Return True if all existing records have been returned.
 
-        It sends no request, and goes by what the leaders said with their last answers;
-        with `isolation.level=read_committed` a log ends at its last stable offset. It is
-        False while a position, or the end of a log, is not known, and while nothing is
-        assigned.
+        It sends no request, and goes by the leaders' last answers; with
+        `isolation.level=read_committed` a log ends at its last stable offset. It is False while
+        a position, or the end of a log, is not known, and while nothing is assigned.
 
         Args:
             partitions: Assigned ones; of none, all that are assigned.
@@ -172,11 +171,11 @@ class Polling:
         when a position has advanced past records that are not returned: those of
         transactions that were aborted, and markers. It never raises TimeoutException.
 
-        Meanwhile it makes positions known, runs the callbacks of commits, and raises
-        what has failed in the background. A position that could not be told, and that
-        nothing was done about, is looked up again after a back-off. Who polls again has
-        done with what earlier polls returned: with `enable.auto.commit` its offsets are
-        committed then, once in each `auto.commit.interval.ms`.
+        Meanwhile it makes positions known, runs the callbacks of commits, and raises errors of
+        the background. A position whose look-up failed, without any action on the error, is
+        looked up again after a back-off. The next poll means that the application has processed
+        the records of earlier ones: with `enable.auto.commit` their offsets are committed then,
+        once in each `auto.commit.interval.ms`.
 
         Args:
             timeout: Seconds; there is no default.
@@ -190,14 +189,13 @@ class Polling:
         Raises:
             CorruptRecordException: The next records of a partition are damaged.
             RecordTooLargeException: The next batch of a partition takes more memory than
-                `fetch.decoded.batch.max.bytes`; or it is larger than what is fetched.
+                `fetch.decoded.batch.max.bytes`; or it is larger than the limits of a fetch.
             GroupAuthorizationException: Not allowed in the group.
             IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: A rebalance listener, or `on_event`, has raised something, which is
-                the cause.
+            KafkaException: A rebalance listener, or `on_event`, raised the error in the cause.
             InvalidTopicException: No topic can bear a name that is assigned.
             LogTruncationException: Logs were cut back before the position, and
-                `auto.offset.reset` is `none`; it says where they part from what was read.
+                `auto.offset.reset` is `none`; it has the offset at which they diverge.
             NoOffsetForPartitionException: Nothing is committed for some partitions,
                 and `auto.offset.reset` is `none`; it names all of them.
             OffsetOutOfRangeException: A position is not in its log, and
@@ -295,8 +293,7 @@ class Polling:
             attends: Whether commits are made, callbacks run and errors raised meanwhile.
 
         Raises:
-            KafkaException: Something has failed in the background, or what was to be
-                collected.
+            KafkaException: An error of the background, or of the records to collect.
             WakeupException: `wakeup` was called before anything was collected.
         """
         self._listeners.refuse_inside(call.operation)

@@ -1,14 +1,14 @@
 """A range of offsets of one partition, from its first to its last: `consumer.read_range`.
 
-Thread: the application's. A part of `KafkaConsumer`. Each step is a call of its own, as
-in an iteration of records: what has been fetched of the range, or a wait for more of it.
+Thread: the application's. A part of `KafkaConsumer`. Each step is a call of its own, as in an
+iteration of records: it returns fetched records of the range, or waits for more.
 
-- It is over when the position has come to the end of the range, regardless of what lies there:
-  markers of transactions, records that were aborted, and offsets that compaction has
-  emptied are passed over. Nothing is fetched once the end of the range is in hand.
+- It is over when the position has reached the end of the range, regardless of the offsets
+  there: markers of transactions, aborted records, and offsets emptied by compaction are
+  skipped. Nothing is fetched once the end of the range is in hand.
 - Nothing but the range is read. An offset that is not in the log is an error, regardless of
   `auto.offset.reset`, and nothing of it is ever committed unasked.
-- While a step is handed out and worked on, the network thread fetches what follows.
+- While the application processes a step, the network thread fetches the next ones.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ from prokurist.types import TopicPartition, require_int
 OPERATION: Final = "read_range"
 
 PIECE: Final = 4 << 20
-"""Bytes of a step, about: each has a price of its own, and what it holds is memory."""
+"""Bytes of a step, about: each step has a cost of its own, and its content is memory."""
 
 QUIETLY: Final = 0.1
 """Seconds that a step waits before its ledger is kept: who reads at full speed waits often,
@@ -84,10 +84,10 @@ class Ranges(Polling, Lookups):
     ) -> Iterator[ConsumerRecords]:
         """Read all records of a partition from one offset to before another.
 
-        Each step yields whole batches, of any number of records: what one fetch has brought,
-        or about four mebibytes of it. As columns (`ConsumerRecords.columns`, `to_arrow`) no
-        object is made for a record. It ends when the position has come to `end`, also where
-        the last offsets hold no record.
+        Each step yields whole batches, of any number of records: those of one fetch, or about
+        four mebibytes of it. As columns (`ConsumerRecords.columns`, `to_arrow`) no object is
+        made for a record. It ends when the position has come to `end`, also where the last
+        offsets hold no record.
 
         The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
         calls may be made between two steps, but none that moves the position.
@@ -103,16 +103,16 @@ class Ranges(Polling, Lookups):
 
         Raises:
             CorruptRecordException: The next records are damaged.
-            IllegalStateException: Something is subscribed to or assigned; or what is
-                assigned, or the position, was changed meanwhile.
+            IllegalStateException: Something is subscribed to or assigned; or the assignment or
+                the position was changed meanwhile.
             LogTruncationException: The log was cut back before the position, or its topic was
                 deleted and created again.
             OffsetOutOfRangeException: An offset of the range is not in the log any more, or
                 not yet: it says where the log begins and ends.
             RecordTooLargeException: The next batch takes more memory than
                 `fetch.decoded.batch.max.bytes`.
-            TimeoutException: A step has waited for too long, or the whole has; it says for
-                which broker. What was yielded before stands.
+            TimeoutException: A step has waited for too long, or the whole has; it names the
+                broker. Records yielded before stand.
             TopicAuthorizationException: Not allowed on the topic.
             WakeupException: `wakeup` was called.
         """

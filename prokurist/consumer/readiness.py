@@ -1,6 +1,6 @@
 """Waits until a consumer is ready to read.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses.
 
 It goes the way of a poll, pass by pass, and collects nothing: a member joins, listeners are
 called, errors are raised, and records are fetched ahead.
@@ -61,24 +61,24 @@ class Readiness(Iteration):
         - a broker has been reached and answers;
         - each topic that is subscribed to by name or assigned exists;
         - with a subscription, this member is in the group, no rebalance is under way, and its
-          listener has heard what the group has given it, which may be no partitions;
+          listener has heard of its assignment, which may be empty;
         - of each assigned partition that is not paused, the position and the leader are known.
 
         It returns no record and passes over none: the next poll begins where it would have
         begun without it. Otherwise it is a poll: listeners and callbacks of commits run in it,
         errors are raised, it counts for `max.poll.interval.ms`, and with `enable.auto.commit`
-        what earlier polls returned is taken as done with.
+        records of earlier polls count as processed.
 
         Args:
             timeout: Seconds; None for `default.api.timeout.ms`.
 
         Returns:
-            What is assigned.
+            The assigned partitions.
 
         Raises:
             IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: What `poll` raises but for damaged records.
-            TimeoutException: The time is over; it says what was missing, and for how long.
+            KafkaException: The errors of `poll` but for damaged records.
+            TimeoutException: The time is over; it names the obstacles, and their durations.
             WakeupException: `wakeup` was called.
         """
         with self._caller.inside("wait_until_ready"):

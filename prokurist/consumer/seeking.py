@@ -1,7 +1,7 @@
 """Seeks, pauses and resumes of the consumer.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
-None of these calls waits for a broker or another thread.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses. None of these
+calls waits for a broker or another thread.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,6 +1,6 @@
 """Subscription of the consumer to topics, and its leave from the group.
 
-Thread: the application's. A part of `KafkaConsumer`, which holds what it stands on.
+Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses.
 
 `subscribe` sends nothing: the next poll does, because a member has to poll.
 `unsubscribe` waits for no broker either. The listener is called on this
@@ -66,13 +66,12 @@ class Subscribing(Seeking):
     ) -> None:
         """Subscribe to topics or a pattern, as a member of the group.
 
-        It takes the place of what was subscribed to before. Nothing is asked of a broker
-        here: the next `poll` joins.
+        It replaces the former subscription. No request is sent here: the next `poll` joins.
 
         Args:
-            topics: One topic, or several; of none it is `unsubscribe`. Or all topics
-                whose whole name a pattern matches: a `re.Pattern` by our own word, a
-                `SubscriptionPattern` by the broker's (`group.protocol=consumer` only).
+            topics: One topic, or several; an empty list is `unsubscribe`. Or a pattern for
+                whole names of topics: a `re.Pattern` matched here, a `SubscriptionPattern`
+                matched by the broker (`group.protocol=consumer` only).
             listener: Called with assigned, revoked and lost partitions.
             on_assigned: In place of a listener: a function of assigned partitions.
             on_revoked: The same for revoked ones, and for lost ones without `on_lost`.
@@ -140,10 +139,10 @@ class Subscribing(Seeking):
     def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
         """Give up all partitions, and leave the group.
 
-        With `enable.auto.commit` the places until now are committed, without a wait. The
-        listener hears which partitions go: `on_partitions_revoked`, or
-        `on_partitions_lost` where the group does not count us any more. Errors that have
-        met what was read are logged, and not raised.
+        With `enable.auto.commit` the positions until now are committed, without a wait. The
+        listener is called with the revoked partitions: `on_partitions_revoked`, or
+        `on_partitions_lost` where the group no longer counts this member. Errors of the former
+        subscription are logged, and not raised.
 
         It never raises TimeoutException: when the time is over it is done here, and the
         group notices when our session ends.

@@ -1,7 +1,7 @@
 """The events that the application thread posts to the network thread, one class for each.
 
-Thread: made by one, read by the other; frozen. An event whose result a caller waits for
-carries its Call, and so its deadline.
+Thread: made by one, read by the other; frozen. An event with a waiting caller carries its Call,
+and so its deadline.
 """
 
 from collections.abc import Mapping
@@ -48,10 +48,10 @@ class CommitOnce:
 
 @dataclass(frozen=True, slots=True)
 class AutoCommit:
-    """Commit this snapshot of positions, without what newer commits have replaced.
+    """Commit a snapshot of positions, except for those replaced by newer commits.
 
-    A partition is overtaken by each later commit of it, of any kind: it is not
-    tried again then. The answer is `{partition: OffsetAndMetadata}`: what was committed.
+    Each later commit of a partition, of any kind, overtakes it: it is not tried again then. The
+    answer is `{partition: OffsetAndMetadata}`: the committed offsets.
     """
 
     call: Call
@@ -91,7 +91,7 @@ class LookUpOffsets:
     a time `OffsetAndTimestamp`, or None where no record is that young.
 
     Attributes:
-        moments: What is wanted of each partition; times in milliseconds since the
+        moments: The timestamp or moment for each partition; times in milliseconds since the
             epoch, not negative.
         read_committed: True if logs end at their last stable offset.
     """
@@ -131,7 +131,7 @@ class LookUpPosition:
 
 @dataclass(frozen=True, slots=True)
 class LookUpPositions:
-    """Look up all positions that are missing: for `poll`, which does not wait for them.
+    """Look up all missing positions: for `poll`, which does not wait for them.
 
     The call says who wishes it, and is ended only if the thread ends first. That
     holds for the next two as well.
@@ -184,7 +184,7 @@ class Attend:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """Tell the membership, which has asked for it, that a poll has come."""
+    """Report a poll to the membership, which has asked for it."""
 
     call: Call
 
@@ -276,7 +276,7 @@ class DeliverAndEnd:
 
 @dataclass(frozen=True, slots=True)
 class InstanceId:
-    """Wait for the id under which brokers know this client's metrics; the answer is a UUID."""
+    """Wait for the client instance id of this client's metrics; the answer is a UUID."""
 
     call: Call
 

@@ -66,9 +66,9 @@ class Assignment:
         policy: `auto.offset.reset`.
 
     Attributes:
-        steady: Whether an iteration may go on without a look here. What ends that, for the
-            partition that it reads, puts it off first.
-        tracking: Bounds and counts of what is outstanding; None where that is not tracked.
+        steady: The iteration's fast path, which skips a look here. Any obstacle for its
+            partition ends it first.
+        tracking: Bounds and counts of outstanding records; None where they are not tracked.
     """
 
     def __init__(self, policy: OffsetReset) -> None:

@@ -3,17 +3,17 @@
 Thread: the network thread posts, the application thread takes; `_lock` guards
 everything, and nothing is called while it is held.
 
-A poll shows its call before it looks at what is here, and then waits for that
-call. Any later event ends it, so nothing that is posted in between is missed. It
-says when it has nothing to do but to wait, and the network thread may wait for its end.
+A poll shows its call before it looks here, and then waits for that call. Any later event ends
+it, so no event posted in between is missed. It announces when it only waits, and the network
+thread may wait for its end.
 
 A step is something that the membership needs the application thread for: a listener
 to be called, say. Only `poll` takes one, and posts a `StepDone` when it is done. A step that
 has not been taken can be cancelled.
 
-Invariants: of one cause there is one error, however often it was met; a fatal one stays
-and is raised before all others, until it is forgiven; once closed, every look raises
-what it was closed with.
+Invariants: of one cause there is one error, however often it occurs; a fatal one stays and is
+raised before all others, until it is forgiven; once closed, every look raises the error of the
+close.
 """
 
 import threading
@@ -46,8 +46,8 @@ class Step:
 
     Attributes:
         partitions: The partitions concerned.
-        work: What is to be run, for a kind that is no call of the listener; what it
-            returns is the answer.
+        work: The function to run, for a kind that is no call of the listener; its result is the
+            answer.
     """
 
     kind: StepKind
@@ -143,7 +143,7 @@ class BackgroundEvents:
             waiting.finish()
 
     def nudge(self) -> None:
-        """Have a poll that waits look again for what it has to ask."""
+        """Have a waiting poll check again for positions to request."""
         with self._lock:
             waiting = self._waiting
         if waiting is not None:
@@ -222,8 +222,8 @@ class BackgroundEvents:
     ) -> KafkaException | None:
         """Take the next error that is not fatal, dropping those that are out of date.
 
-        One about several positions, of which some are not wanted any more, is narrowed to
-        the others: seeking what an error names then undoes no earlier seek.
+        An error about several positions, some of them stale, is narrowed to the others: a seek
+        to the partitions of an error then undoes no earlier seek.
         """
         error = self._take_pending(still_wanted)
         if error is not None:
@@ -253,7 +253,7 @@ class BackgroundEvents:
         """Drop the fatal error, since the membership that it ended has been left.
 
         Returns:
-            What it was.
+            The forgiven error.
         """
         with self._lock:
             fatal, self._fatal = self._fatal, None

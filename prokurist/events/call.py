@@ -4,9 +4,9 @@ The application thread makes a Call, posts an event that carries it, and waits a
 its waiter. The network thread works for it. Three questions are settled here, and
 each of them once:
 
-- `claim`: may this attempt be written? The network thread asks in the moment in
-  which it writes, and hears no when the caller has left. So no request goes out
-  for a caller that has left, and `may_have_happened` is always right.
+- `claim`: may this attempt be written? The network thread asks in the same step in which it
+  writes, and is refused when the caller has left. So no request goes out for a caller that has
+  left, and `may_have_happened` is always right.
 - `finish` and `fail`: the network thread ends the call, with an answer or an error.
 - `leave`: the caller ends the call, at its deadline or because of a wake-up or
   an interrupt. It never waits for the network thread to notice the time.
@@ -155,7 +155,7 @@ class Call:
     # --- the network thread --------------------------------------------------------
 
     def claim(self, request: str, node: str, now: float, *, effect: bool) -> Try | None:
-        """Ask whether an attempt may be written, in the moment of writing it.
+        """Claim the right to write an attempt, in the moment of writing it.
 
         Returns:
             The attempt, entered into the ledger; None when the call has ended,
@@ -207,7 +207,7 @@ class Call:
             self._last_error = error
 
     def wait_begins(self, reason: str, now: float) -> None:
-        """Note what the call waits for, while nothing of it is on the wire.
+        """Note the reason of a wait, while nothing of it is on the wire.
 
         It lasts until the next claim, the next wait, `wait_ends`, or the end of the
         call: whichever thread ends the call, the report names the wait it was in.
@@ -284,7 +284,7 @@ class Call:
 
         Args:
             now: The clock.
-            why: What ends it; None for the time, which makes a TimeoutException.
+            why: The error that ends it; None for the time, which makes a TimeoutException.
 
         Returns:
             False when it had ended before: its result stands.
@@ -304,7 +304,7 @@ class Call:
         return True
 
     def result(self) -> Any:
-        """Return the answer or raise the error, which is not kept.
+        """Return the answer or raise the error, without keeping it.
 
         Its traceback holds the frames of the caller, who holds this call: keeping
         it would make of every timeout a cycle for the garbage collector.

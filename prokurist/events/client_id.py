@@ -1,4 +1,4 @@
-"""The `client.id` of a client whose configuration names none.
+"""Default `client.id` of a client without a configured one.
 
 Thread: the application's, in a constructor.
 """

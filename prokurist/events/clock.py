@@ -1,4 +1,4 @@
-"""The clock, and the one instant by which a call must answer.
+"""The clock, and a call's deadline as one instant.
 
 This is the only module that reads the time or sleeps; every other line is
 handed a `now`, a `Deadline`, or a `Clock`. Seconds are floats on the monotonic
@@ -30,10 +30,10 @@ class Clock(Protocol):
 
 
 class CallersClock(Clock, Protocol):
-    """A clock by which an application thread can wait for a call of its own."""
+    """Clock on which an application thread waits for its own call."""
 
     def wait(self, waiter: Waiter, until: float) -> bool:
-        """Wait on a waiter until it opens or the instant has come: whether it is open.
+        """Wait on a waiter until it opens or the instant comes; return True if it is open.
 
         The only place where an application thread waits. Under a virtual clock
         it is where the turns of the network thread are run.
@@ -56,7 +56,7 @@ class MonotonicClock:
             time.sleep(seconds)
 
     def wait(self, waiter: Waiter, until: float) -> bool:
-        """Wait on a waiter until it opens or the instant has come: whether it is open."""
+        """Wait on a waiter until it opens or the instant comes; return True if it is open."""
         while not waiter.wait(until - time.monotonic()):
             # A wait is as long as the system allows at most; an endless one goes on.
             if time.monotonic() >= until:

@@ -28,8 +28,8 @@ BELIEVED: Final = 3
 
 They then stand for a new topic, if it has no id, or correct a leader that only an error answer
 named. A single broker that lags behind repeats its answer once or twice, and the next broker is
-asked. Without this rule the leaders of a topic that was created again would never be known
-(B196), nor the leader of a partition of which a broker has named too high an epoch.
+asked. Without this rule the leaders of a recreated topic would never be known (B196), nor the
+leader of a partition for which a broker has named too high an epoch.
 """
 
 BELIEVED_OF_AN_ID: Final = 10
@@ -89,7 +89,7 @@ class TopicView:
     ignored: int = 0
 
     def merged(self, older: "TopicView | None") -> "TopicView":
-        """This view, with what the older one knows better."""
+        """Merge with an older view, where that one knows more."""
         if older is None or (self.id is not None and older.id != self.id):
             return self
         overtaken = {
@@ -171,7 +171,7 @@ class Cluster:
         return None if topic is None else topic.partitions.get(tp.partition)
 
     def without(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
-        """Those partitions whose topics are known well, and known not to have them."""
+        """Select partitions that do not exist, of topics with valid metadata."""
         return frozenset(
             tp
             for tp in partitions
@@ -196,7 +196,7 @@ class Cluster:
     def moved_since(
         self, older: "Cluster", topics: Iterable[str]
     ) -> tuple[TopicPartition, ...]:
-        """The partitions of some topics whose leader has changed since another snapshot."""
+        """List the partitions of some topics with another leader than in an older snapshot."""
         return tuple(
             TopicPartition(topic, number)
             for topic in topics
@@ -220,8 +220,8 @@ class Cluster:
         """The next snapshot, with leaders that brokers have named (KIP-951).
 
         Args:
-            leaders: The leader's id and epoch; taken for what is known already, and
-                where the epoch is greater.
+            leaders: Each leader's id and epoch; ignored for unknown topics, and unless the
+                epoch is greater.
             nodes: The leaders' addresses.
         """
         topics = dict(self.topics)

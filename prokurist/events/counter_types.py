@@ -1,11 +1,10 @@
 """Counters: plain numbers with one writing thread and any readers.
 
-Thread: each object has one owner, the thread that writes it; readers come from
-anywhere, at any time.
-Invariants: nothing here locks, waits, or reads a clock, so a reader delays no writer. A
-number that is read is one that it once was; two of them that are read one after the
-other may be of two moments. What a reader walks through is never changed under it: a
-new label puts a new table in the place of the old one.
+Thread: each object has one owner, the thread that writes it; readers come from anywhere, at any
+time.
+Invariants: nothing here locks, waits, or reads a clock, so a reader delays no writer. A number
+once read was once true; two numbers read one after the other may be of two moments. A table
+never changes under a reader: a new label replaces the whole table.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,10 +18,10 @@ BYTES: Final = tuple(float(1 << power) for power in range(8, 28, 2))
 """Upper bounds for sizes: 256 bytes to 64 MiB."""
 
 MOST_LABELS: Final = 200
-"""Children of one family; what comes later is counted together."""
+"""Children of one family; later ones are counted together."""
 
 OTHERS: Final = "(others)"
-"""The label of what came when a family was full."""
+"""Label of all children beyond a full family."""
 
 
 class Histogram(Tally):

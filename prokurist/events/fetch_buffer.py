@@ -1,19 +1,17 @@
 """Buffer of fetched records that have not been returned, shared by both threads.
 
-Thread: both, under `_lock`, which is held for a few assignments and never while
-anything is called. The network thread puts in whole answers; the application
-thread takes out what it returns.
+Thread: both, under `_lock`, held for a few assignments and never while anything is called. The
+network thread puts in whole answers; the application thread takes out the records it returns.
 
-- Partitions take turns: one that has had a whole chunk returned goes behind the
-  others. Within a partition everything keeps its order, what went wrong included:
-  an error is raised when all that was fetched before it has been returned.
-- What is held is counted: of each answer all its bytes until the last of its
-  chunks is gone, since a chunk is a view of the whole frame, and what decoding
-  adds. The network thread compares that with `fetch.buffer.max.bytes`.
-- A poll that is served from the buffer does not wake the network thread. When that has
-  stopped fetching it has noted here what it waits for: that there is room again, that
-  nothing is held of one more partition, or any poll at all. The first poll for which that
-  holds is told to ask, once.
+- Partitions take turns: after a whole chunk a partition goes behind the others. Within a
+  partition everything keeps its order, errors included: an error is raised when all records
+  fetched before it have been returned.
+- The buffer counts its bytes: of each answer all bytes until the last of its chunks is gone,
+  since a chunk is a view of the whole frame, plus the bytes added by decoding. The network
+  thread compares that with `fetch.buffer.max.bytes`.
+- A poll served from the buffer does not wake the network thread. Once that has stopped
+  fetching, it has noted its condition here: room again, one more partition without buffered
+  records, or any poll at all. The first poll that meets the condition asks, once.
 """
 
 import math
@@ -102,8 +100,8 @@ class Failure:
         partition: The partition.
         ticket: The ticket of the request.
         offset: The requested offset.
-        error: What to raise; None where the offset is out of the log's range, which
-            `auto.offset.reset` may mend.
+        error: The error to raise; None where the offset is out of the log's range, which
+            `auto.offset.reset` may repair.
     """
 
     __slots__ = ("error", "offset", "partition", "ticket")
@@ -193,7 +191,7 @@ class FetchBuffer(Generic[Reader]):
         self._polled_at = now  # the application thread alone writes it
 
     def stir(self) -> None:
-        """Have the next poll ask for records, since what is wanted has changed."""
+        """Have the next poll ask for records, since the wanted partitions have changed."""
         with self._lock:
             self._ask = True
 
@@ -249,7 +247,7 @@ class FetchBuffer(Generic[Reader]):
     # --- either ----------------------------------------------------------------------
 
     def purge(self, worthless: Callable[[TopicPartition, int], bool]) -> None:
-        """Drop what was fetched under tickets that are no longer current."""
+        """Drop data fetched under stale tickets."""
         with self._lock:
             held = {(tp, entry.ticket) for tp, line in self._lines.items() for entry in line}
         # Asked without the lock. A ticket that counts no more never will again.

@@ -2,11 +2,11 @@
 
 Thread: both, under the subscription's lock, like all of it.
 
-`position` runs ahead: it is where the next fetch begins, and the network thread
-moves it with each answer. `returned` follows: it is where the user stands, and the
-application thread moves it with what it returns. Both count under one ticket, so a
-seek, a reset or a validation ends everything in between at once. `in_hand` stays one
-record behind, in an iteration: commits go that far.
+`position` runs ahead: the next fetch begins there, and the network thread moves it with each
+answer. `returned` follows: it is the user's place, and the application thread moves it with the
+records it returns. Both count under one ticket, so a seek, a reset or a validation ends
+everything in between at once. `in_hand` stays one record behind, in an iteration: commits go
+that far.
 """
 
 import sys
@@ -23,7 +23,7 @@ from prokurist.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A partition that may be fetched, from which offset on, under which ticket.
+    """A fetchable partition, with its offset and ticket.
 
     Attributes:
         ticket: Answers count only under this ticket.
@@ -93,8 +93,8 @@ class Fetching(Assignment):
             written: Where it ends regardless of transactions that are open; None where
                 these are not waited for.
             start: Where it begins.
-            leader_epoch: The epoch in which it was asked; the position counts as
-                confirmed in it.
+            leader_epoch: The leader epoch of the request; the position counts as confirmed in
+                it.
 
         Returns:
             False when its ticket is no longer current.
@@ -183,7 +183,7 @@ class Fetching(Assignment):
         has_it: bool = False,
         handed: ReturnedRuns = (),
     ) -> bool:
-        """Note what is returned to the user; False when it must not be returned.
+        """Count records as returned; False if they must not be.
 
         Args:
             tp: The partition.
@@ -216,8 +216,9 @@ class Fetching(Assignment):
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.
 
-        It is his from this moment: a new leader of the partition does not bring it again.
-        What is in the same hand may follow without a look here, until `steady` is put off.
+        The user has it from this moment: a new leader of the partition does not bring it again.
+        Further records in the same hand may follow without a look here, until `steady` is
+        cleared.
         """
         with self._lock:
             state = self._partitions.get(tp)

@@ -2,13 +2,12 @@
 
 Thread: both, under the subscription's lock, like all of it.
 
-What is subscribed to is the application's word; what comes of it, partition by
-partition, the network thread's. Each of its steps here is bound to the term in which
-it was decided: `unsubscribe` ends the term, and all that is decided in an older one
-changes nothing.
+The application decides on the subscription, the network thread on the resulting assignment.
+Each step of the latter is bound to the term of its decision: `unsubscribe` ends the term, and a
+decision of an older term changes nothing.
 
-- A partition that is given up is marked in the same step in which that is decided: no
-  poll that has not collected yet can return records of it.
+- A partition to give up is marked in the same step as the decision: a poll that has not
+  collected yet cannot return records of it.
 - One that is new waits until its callback has returned: nothing of it is fetched, so
   that a seek in the callback is where reading begins.
 """
@@ -41,8 +40,8 @@ class Subscribed:
         version: Grows with each `subscribe`, and with each new topic that a pattern
             of ours matches.
         topics: The topics by name; of a `re.Pattern`, those that match it.
-        pattern: What topics are matched by: a `re.Pattern` by us, a
-            `SubscriptionPattern` by the broker; None for names.
+        pattern: The pattern of topics: a `re.Pattern` matched here, a `SubscriptionPattern`
+            matched by the broker; None for names.
         listens: True if there is a listener.
     """
 
@@ -230,7 +229,7 @@ class GroupAssignment(Assignment):
             return True
 
     def begin(self, term: int, partitions: Iterable[TopicPartition]) -> bool:
-        """Read added partitions, whose callback has returned; False when the term is over."""
+        """Read added partitions after their callback; False when the term is over."""
         with self._lock:
             if not self._goes_on(term):
                 return False
@@ -241,7 +240,7 @@ class GroupAssignment(Assignment):
             return True
 
     def matched(self, version: int, topics: Collection[str]) -> bool:
-        """Set the topics that match the pattern; returns whether they have changed.
+        """Set the topics that match the pattern; return True if they have changed.
 
         Args:
             version: The version of the subscription that they matched.

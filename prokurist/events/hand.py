@@ -1,7 +1,7 @@
 """Records lent to an iteration, and its next step: interface of both twins.
 
 Thread: the application's; `Steady.off` comes from any, and from a signal handler. Readers on
-the network thread may see a record's step half made, which tells them of the one before it.
+the network thread may see a step half made: they then see the record before.
 
 A step hands out one record of those that were lent. It may be made without a look round while
 nothing has happened that a step has to see: a call of the consumer, a wake-up, something for
@@ -78,7 +78,7 @@ class Hand(Protocol):
         ...
 
     def take(self) -> Any:
-        """The next record, which stays so until `give`; None where there is none."""
+        """Return the next record, not yet given to the user; None where there is none."""
         ...
 
     def give(self, record: Handed) -> None:
@@ -91,7 +91,7 @@ class Hand(Protocol):
 
 
 class HandType(Protocol):
-    """Makes what an iteration has in hand."""
+    """Constructor of a hand."""
 
     def __call__(
         self, steady: Steady, records: Iterable[Handed], now: Callable[[], float]

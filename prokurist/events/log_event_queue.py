@@ -1,4 +1,4 @@
-"""Queue of log events for `on_event`, which the next poll passes on.
+"""Queue of log events for `on_event`, passed on by the next poll.
 
 Thread: either puts, outside of every lock; the application's takes. `_lock` guards the queue
 and the counts; the poll that waits is woken outside it.
@@ -25,7 +25,7 @@ class LogEventQueue:
 
     Args:
         poll_activity: Has an iteration's next step be a poll.
-        background: Where a poll waits, which looks again.
+        background: The background events, to wake a waiting poll.
         most: How many are kept.
 
     Attributes:

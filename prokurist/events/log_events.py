@@ -1,9 +1,9 @@
-"""The log events of the client's states: a row for each, and what an operator learns from it.
+"""Log events of the client's states: a row for each, with its use to an operator.
 
-Those of single calls, which are emitted only while a reader asks for them, have a table of
-their own (`events/call_log_events.py`). docs/logging.md is written from both, and the names
-and keys are part of the public interface. A name says what has happened, in the past tense
-where that makes sense; the sentence is for people, the keys are for machines.
+Those of single calls have a table of their own (`events/call_log_events.py`) and are emitted
+only while a reader asks for them. docs/logging.md is written from both, and the names and keys
+are part of the public interface. A name is a past event where that makes sense; the sentence is
+for people, the keys are for machines.
 
 Thread: any; nothing here changes.
 """

@@ -1,16 +1,16 @@
 """A queue from one thread to the other that wakes the reader once.
 
-Thread: any posts, one drains. One lock guards the queue, the closed flag and the
-wake flag together, which is what makes three things true:
+Thread: any posts, one drains. One lock guards the queue, the closed flag and the wake flag
+together, with three effects:
 
 - "closed" and "enqueued" exclude each other. `close` returns every event that
   was accepted, and a later post raises; nothing is lost between.
-- A wake is sent for the first event after a drain and for no other. The poster
-  appends and finds the flag down, raises it and wakes; a second poster finds it
-  up and does not. The drainer lowers it in the same breath in which it takes
-  what is there, so an event that it did not take has a wake of its own.
-- A drain is bounded: it takes what was there when it began. Events posted
-  meanwhile wait for the next turn, in which the loop first serves the network.
+- A wake is sent for the first event after a drain and for no other. The poster appends and
+  finds the flag down, raises it and wakes; a second poster finds it up and does not. The
+  drainer lowers it in the same step in which it takes the queue, so an event left behind has a
+  wake of its own.
+- A drain is bounded: it takes the queue of its beginning. Events posted meanwhile wait for the
+  next turn, in which the loop first serves the network.
 """
 
 import threading
@@ -62,7 +62,7 @@ class Mailbox(Generic[Event]):
             now: The clock, where the poster has one.
 
         Raises:
-            BaseException: What the argument of `close` makes, once it was called.
+            BaseException: The error of `close`, once it was called.
         """
         try:
             self._post(event, now)
@@ -94,7 +94,7 @@ class Mailbox(Generic[Event]):
         return self._lock._is_owned()  # type: ignore[attr-defined,no-any-return]  # noqa: SLF001
 
     def drain(self) -> list[Event]:
-        """Take what has been posted so far."""
+        """Take all events posted so far."""
         with self._lock:
             taken, self._events = self._events, []
             self._woken = False
@@ -102,10 +102,10 @@ class Mailbox(Generic[Event]):
         return taken
 
     def close(self, why: Callable[[], BaseException]) -> list[Event]:
-        """Accept no more events: every later post raises what `why` makes.
+        """Accept no more events: every later post raises the error made by `why`.
 
         Returns:
-            What was accepted and not drained yet; the caller answers it.
+            The accepted events that were not drained; the caller answers them.
         """
         with self._lock:
             if self._closed is None:

@@ -2,13 +2,12 @@
 
 Thread: both. Each object has one lock, held for a few assignments.
 
-- The network thread says who we are (`MemberIdentity`). All that is asked of the group in
-  the name of a membership carries the `Identity` of the moment in which it was asked:
-  a commit that was made before the member was fenced is never sent with a later
-  identity.
-- The application thread says when it polls (`PollActivity`). The network thread is not woken
-  for that: what watches `max.poll.interval.ms` looks when the interval is over, and a
-  membership that waits for a poll asks for it beforehand.
+- The network thread sets the identity (`MemberIdentity`). Each request to the group in the name
+  of a membership carries the `Identity` of its own beginning: a commit made before the member
+  was fenced is never sent with a later identity.
+- The application thread notes its polls (`PollActivity`). The network thread is not woken for
+  that: the guard of `max.poll.interval.ms` looks when the interval is over, and a membership
+  that waits for a poll asks for it beforehand.
 """
 
 import threading
@@ -24,7 +23,7 @@ class Role(Enum):
     """The member's role in its group."""
 
     ALONE = "alone"
-    """No member, and none to be: what is read was assigned by hand."""
+    """No member, and none to be: partitions were assigned by hand."""
     MEMBER = "member"
     """A member."""
     REBALANCING = "rebalancing"
@@ -35,7 +34,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity under which requests are sent to the group's coordinator.
+    """Identity in requests to the group's coordinator.
 
     Attributes:
         role: Its role in the group.
@@ -43,10 +42,10 @@ class Identity:
         epoch: The classic generation, or the member epoch; −1 where there is none.
         instance_id: The static member's name, where there is one.
         by_epoch: True if `epoch` is a member epoch (KIP-848).
-        incarnation: Never sent: it grows whenever what was owned may have been assigned to
-            another member, so two identities with the same one own the same partitions.
-        departing: Whether it is about to leave: what it commits now it cannot commit after
-            the next poll, since there is none.
+        incarnation: Never sent: it grows whenever another member may have got owned partitions,
+            so two identities with the same one own the same partitions.
+        departing: True if the member is about to leave: the last commit has no next poll to
+            repeat it.
     """
 
     role: Role = Role.ALONE
@@ -77,7 +76,7 @@ NO_MEMBER: Final = Identity()
 
 
 class MemberIdentity:
-    """The member's present identity, which the network thread sets.
+    """The member's present identity, set by the network thread.
 
     Attributes:
         rebalances: How often the partitions were assigned again, and how long that took.
@@ -95,7 +94,7 @@ class MemberIdentity:
             return self._identity
 
     def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
-        """Set the identity under which the group counts this member.
+        """Set the identity of a member counted by the group.
 
         Args:
             identity: Its incarnation is replaced by the present one.
@@ -137,8 +136,8 @@ class PollActivity:
     """Time of the application's last `poll`, and the membership's wait for the next.
 
     Attributes:
-        wanted: Whether the membership waits. Written under the lock; an iteration reads it
-            between any two records without, and at the worst sees it one record later.
+        wanted: True if the membership waits. Written under the lock; an iteration reads it
+            between any two records without, and at worst sees it one record later.
         steady: The iteration's fast path, which skips a look here.
     """
 
@@ -153,7 +152,7 @@ class PollActivity:
     # --- the application thread ------------------------------------------------------
 
     def enter(self) -> bool:
-        """Note that a poll begins, or looks again, and return whether it is waited for."""
+        """Note that a poll begins, or looks again; return True if it is awaited."""
         with self._lock:
             self._inside, self.wanted = True, False
             asked, self._asked = self._asked, False

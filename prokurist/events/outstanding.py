@@ -2,9 +2,9 @@
 
 Thread: the holder of the lock of the `Subscription` that owns it.
 
-Offsets have gaps, and so the offsets themselves are kept, in the order in which they were
-returned. What can be committed ends before the lowest one that is not done. Those above it that
-are done are kept until it is done too, as they cannot be committed before.
+Offsets have gaps, and so the offsets themselves are kept, in the order of their return. A
+commit ends before the lowest outstanding one. Done records above it are kept until it is done
+too, as they cannot be committed before.
 """
 
 from collections import deque
@@ -22,8 +22,8 @@ class Tracking:
 
     Attributes:
         most: Records of all partitions that may be outstanding.
-        most_uncommitted: Records of one partition that may be returned beyond what can be
-            committed of it.
+        most_uncommitted: Records of one partition that may be returned beyond its committable
+            offset.
         counted: Records that were outstanding and are done.
         twice: How often one was told that was done already.
         given_up: How often one was told of a partition that was given up, or was sought

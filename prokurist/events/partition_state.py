@@ -78,27 +78,26 @@ class PartitionState:
             seek, a reset, a validation. Who asks notes it, and an answer with an
             older one is dropped.
         position: The next offset to fetch; None while it is not known.
-        hand: What an iteration was lent of it, and has in hand; its last record says where
-            `returned` is, so that no position is made for each record.
+        hand: The records lent to an iteration; the last one handed out gives `returned`, so
+            that no position is made for each record.
         reset: Where to, while it is RESETTING.
-        unread: Whether no fetch from the position, as it was placed, has been answered: only
-            that is asked by the topic's id, and so tells which topic it is of.
-        sought: Where the user has placed it, or a policy, when it was placed last; None for
-            what the group has committed.
+        unread: True until a fetch from the position, as placed, is answered: only a fetch goes
+            by the topic's id, and so proves the topic of the position.
+        sought: The last place set by the user or a policy; None for the group's committed
+            offset.
         paused: True if the user has paused it.
         stuck: True if a poll has to raise an error of fetching first.
-        confirmed_in: The leader epoch in which the position is known to be good; None
-            where no leader has told one.
-        asked: Whether `poll` has asked for what is missing, under this ticket, and
-            the search has not given up.
-        giving_up: Whether the group gets it back: no record of it is returned or
-            fetched any more.
-        replaced: Whether it is given up only because metadata name another topic, which brokers
-            that lag may have done wrongly.
-        awaiting: Whether the group has given it and its callback has not returned:
-            nothing of it is fetched yet.
+        confirmed_in: The leader epoch that confirmed the position; None without one.
+        asked: True if `poll` has asked for the position under this ticket, and the search has
+            not given up.
+        giving_up: True while the group takes it back: no record of it is returned or fetched
+            any more.
+        replaced: True if it is given up only because metadata name another topic, perhaps of a
+            broker that lags.
+        awaiting: True from the assignment until its callback has returned: nothing of it is
+            fetched yet.
         told: True once the listener has heard of its assignment, or need not.
-        born: The ticket of its assignment, which answers about its log are bound to.
+        born: The ticket of its assignment, for answers about its log.
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: True while that is being looked up.
         written: Where it ends regardless of transactions that are open, as far as we have
@@ -212,7 +211,7 @@ class PartitionState:
 
     @property
     def returned(self) -> Position | None:
-        """The next offset after what the user was given."""
+        """Return the next offset after the last record given to the user."""
         last = None if self.hand is None else self.hand.last
         return self._returned if last is None else after(last)
 
@@ -228,7 +227,7 @@ class PartitionState:
         return None if hand is None or not hand.in_hand else hand.last
 
     def put_down(self) -> None:
-        """The user has done with what is in hand."""
+        """Mark the record in hand as done."""
         if self.hand is not None:
             self.hand.in_hand = False
 
@@ -260,7 +259,7 @@ class PartitionState:
         return self.returned if lowest is None else Position(*lowest)
 
     def track(self, handed: ReturnedRuns) -> None:
-        """Track records that the user is given after what was returned before."""
+        """Track further records given to the user."""
         before = None if self.returned is None else self.returned.epoch
         for offsets, epoch in handed:
             if not offsets:
@@ -293,7 +292,7 @@ class PartitionState:
         self.stored = self.outstanding = None
 
     def cut_back(self, offset: int) -> None:
-        """Forget of both what is beyond an offset: it is read another time."""
+        """Forget stored and outstanding records beyond an offset: they are read again."""
         if self.stored is not None and self.stored.offset > offset:
             self.stored = None
         if self.committed is not None and self.committed > offset:
@@ -329,7 +328,7 @@ class PartitionState:
         return self.position if self.standing is FetchState.VALIDATING else None
 
     def settle(self, position: Position, confirmed_in: int | None = None) -> None:
-        """Set the position, which is valid from now on."""
+        """Set the position, valid from now on."""
         self._move(FetchState.VALID)
         self.position = self.returned = position
         self.confirmed_in = confirmed_in
@@ -359,14 +358,14 @@ class PartitionState:
     def need_validation(self) -> None:
         """Have a leader validate the position.
 
-        Reading goes on after what the user was given, and not after what was fetched:
+        Reading goes on after the last record given to the user, not after the last one fetched:
         that may be of a log that has been cut back since.
         """
         self._move(FetchState.VALIDATING)
         self.position = self.returned
 
     def fall_back(self, confirmed_in: int | None) -> None:
-        """Go on after what was returned, without validation: it has no epoch to compare."""
+        """Go on after the last returned record, unvalidated: it has no epoch to compare."""
         self._move(FetchState.VALID)
         self.position = self.returned
         self.confirmed_in = confirmed_in

@@ -2,10 +2,10 @@
 
 Thread: the network thread's part of the `Subscription`, under its lock.
 
-A position that knows the epoch of the record before it is confirmed by the leader
-before it is read from: after a seek and after a look-up of what is committed, and
-again when the partition's leader epoch has changed. A position without an epoch
-has nothing to be compared by, and counts as it is.
+The leader confirms a position that knows the epoch of the record before it, before any fetch
+from there: after a seek and after a look-up of committed offsets, and again when the
+partition's leader epoch has changed. A position without an epoch has nothing to compare, and
+counts as it is.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class PositionValidation(Assignment):
         """Set the position to the committed offset.
 
         Returns:
-            What the leader has to confirm before; None where it has not.
+            The position for the leader to confirm; None if that is not needed.
         """
         with self._lock:
             state = self._current(wanted.partition, wanted.ticket)
@@ -44,7 +44,7 @@ class PositionValidation(Assignment):
         """Compare positions with the leader epochs of new metadata.
 
         Returns:
-            Whether a position has to be confirmed by that.
+            True if a position needs confirmation by that.
         """
         doubted = False
         with self._lock:
@@ -97,13 +97,13 @@ class PositionValidation(Assignment):
         Args:
             tp: The partition.
             ticket: The ticket of the query; with an older one nothing happens.
-            epoch: The last epoch that the leader's log shares with what was read;
-                None for none.
+            epoch: The last epoch that the leader's log shares with the records read; None for
+                none.
             end_offset: Where that epoch ends in the leader's log; None likewise.
             leader_epoch: The leader epoch of that query, where known.
 
         Returns:
-            What the user has to hear, if there is no policy.
+            The error to raise, if there is no policy.
         """
         with self._lock:
             state = self._current(tp, ticket)

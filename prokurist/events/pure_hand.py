@@ -59,7 +59,7 @@ class Hand:
         return
 
     def take(self) -> Handed | None:
-        """The next record, which stays so until `give`; None where there is none."""
+        """Return the next record, not yet given to the user; None where there is none."""
         if self._pending is not None:
             return self._pending
         # An interrupt in it ends an iterator, as if there were no more: it is not kept then.

@@ -12,12 +12,12 @@ from prokurist.errors import AuthenticationException, KafkaException, Wait
 from prokurist.types import Node
 
 ONE_SILENCE: Final = 1.0
-"""Seconds after a silence in which another one goes on with it."""
+"""Longest gap in seconds between two silences that count as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A stretch in which a broker is not asked; instants on the client's clock."""
+    """A broker's silence; instants on the client's clock."""
 
     node: Node
     began: float
@@ -45,7 +45,7 @@ class Reachability:
         self.silences: Mapping[int, Silence] = {}
 
     def throttled(self, node: Node, seconds: float, now: float) -> None:
-        """Note what an answer has asked for: some seconds of silence, or none."""
+        """Note the silence that an answer asks for: some seconds, or none."""
         former = self.silences.get(node.id)
         if former is None and not seconds:
             return
@@ -57,7 +57,7 @@ class Reachability:
         self.silences = silences
 
     def silent(self, since: float, now: float, node: Node | None = None) -> list[Wait]:
-        """The silences that last, of one node or of any, as waits of what began then."""
+        """Present silences, of one node or of any, as waits since a given instant."""
         return [
             Wait(
                 f"{each.node}, which throttles this client, as it is over a quota",
@@ -89,7 +89,7 @@ class Reachability:
         return failure[0]
 
     def obstacle(self, since: float) -> KafkaException | None:
-        """The same, or a refusal since then: one broker's, whose partitions wait for it."""
+        """The same, or a later refusal by one broker, for waits of its partitions."""
         failure = self.last_failure
         if failure is not None and failure[1] >= since:
             error = failure[0]

@@ -1,12 +1,12 @@
 """Offsets for commits without arguments, stored or tracked: a part of `Subscription`.
 
-Thread: any, under the subscription's lock, like all of it. Workers of the user tell from
-threads of their own what is done; everything else is the application thread's.
+Thread: any, under the subscription's lock, like all of it. The user's workers report done
+records from their own threads; everything else is the application thread's.
 
-With `enable.auto.offset.store` the places up to which records were returned are committed.
-Without it, what was stored is; or, where outstanding records are tracked, what ends before
-the lowest of them. Both stand in the state of the partition, and so go with it: what is told
-later of a partition that was given up meets nothing.
+With `enable.auto.offset.store` the positions after returned records are committed. Without it,
+the stored offsets are; or, where outstanding records are tracked, the offsets before the lowest
+of them. Both stand in the state of the partition, and so go with it: a later report about a
+revoked partition has no effect.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,7 +39,7 @@ class Outstanding(NamedTuple):
     Attributes:
         records: How many records are not done.
         held_back: How many are done, and wait for one before them that is not.
-        full: Partitions of which no more may be returned before a record is done.
+        full: Partitions that return no more records until one is done.
     """
 
     records: int
@@ -68,12 +68,12 @@ class StoredOffsets(TopicIds):
     def committable(self, *, unasked: bool = False) -> Committable:
         """Return the offsets for a commit without arguments: one past the last done records.
 
-        Nothing of a topic that was deleted, and whose name stands for another one; and
-        nothing of a range, which is the progress of no group.
+        Left out are topics that were deleted and created again, and ranges, which are the
+        progress of no group.
 
         Args:
-            unasked: Leave out as well what is of a topic that is not there just now:
-                nothing waits for that to come back, and it will be another one.
+            unasked: Leave out topics that do not exist at present as well: nothing waits for
+                their return, and a new one is another topic.
         """
         with self._lock:
             absent = self._absent if unasked else frozenset[str]()
@@ -110,7 +110,7 @@ class StoredOffsets(TopicIds):
                     state.note_committed(at.offset)
 
     def track(self, tracking: Tracking) -> None:
-        """Track what is returned from now on.
+        """Track returned records from now on.
 
         Raises:
             IllegalStateException: It is tracked already, or something is being read.
@@ -143,7 +143,7 @@ class StoredOffsets(TopicIds):
     # --- any thread ------------------------------------------------------------------
 
     def finish(self, tp: TopicPartition, offset: int) -> bool:
-        """Take note that a record is done: whether it was outstanding."""
+        """Mark a record as done; return True if it was outstanding."""
         with self._lock:
             tracking = self.tracking
             if tracking is None:
@@ -196,7 +196,7 @@ class StoredOffsets(TopicIds):
 
 
 def as_committed(at: Position | OffsetAndMetadata) -> OffsetAndMetadata:
-    """A position, or what was stored, as it is committed."""
+    """Convert a position, or a stored offset, to its committed form."""
     if isinstance(at, OffsetAndMetadata):
         return at
     return OffsetAndMetadata(at.offset, "", at.epoch)

@@ -1,12 +1,12 @@
 """Subscription of a consumer, with the positions of its partitions: shared by both threads.
 
-Thread: both, under `_lock`, which is held for a few assignments and never while
-anything is called. Every method is one such step; what it returns is a copy.
+Thread: both, under `_lock`, held for a few assignments and never while anything is called.
+Every method is one such step, and returns copies.
 
-The application thread assigns, seeks, pauses and takes note of what it returned;
-the network thread asks what is missing and settles it. A settled answer is bound
-to the ticket under which it was asked: after a seek or another assignment
-in the meantime it is dropped, and `settle` returns False.
+The application thread assigns, seeks, pauses and counts returned records; the network thread
+takes missing positions and settles them. A settled answer is bound to the ticket of its
+request: after a seek or another assignment in the meantime it is dropped, and `settle` returns
+False.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,7 +25,7 @@ from prokurist.types import PartitionProgress, TopicPartition
 
 
 class Place(NamedTuple):
-    """The offsets of an assigned partition; None for what is not known.
+    """Offsets of an assigned partition; None for unknown ones.
 
     Attributes:
         partition: The partition.
@@ -47,11 +47,11 @@ class Place(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The assigned partitions, by what is known of their positions.
+    """Assigned partitions, sorted by obstacles to reading them.
 
     Attributes:
         subscribed: True with a subscription to topics.
-        topics: The topics of what is assigned, and those that are subscribed to.
+        topics: The topics of assigned partitions, and those of the subscription.
         assigned: The assigned partitions.
         read: Those neither paused nor about to be revoked.
         unplaced: Of these, those without a valid position.
@@ -88,7 +88,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Assign these partitions and no others; those that stay keep their positions.
 
         Returns:
-            Whether that changes anything.
+            True if that changes anything.
 
         Raises:
             IllegalStateException: Topics are subscribed to.
@@ -145,7 +145,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
                 self._generation += 1
 
     def place_in_range(self, tp: TopicPartition, born: int) -> int | None:
-        """The offset up to which a range was returned; None if it is not read any more."""
+        """The offset up to which a range was returned; None if it is no longer read."""
         with self._lock:
             state = self._partitions.get(tp)
             if state is None or state.born != born or state.returned is None:
@@ -214,8 +214,8 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Note that `poll` asks for all positions that are missing or not validated.
 
         Returns:
-            Whether it has to: False while each of them has been asked for, and
-            no search has given up.
+            True to ask: False while each of them has been asked for, and no search has given
+            up.
         """
         with self._lock:
             unasked = [
@@ -228,7 +228,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return bool(unasked)
 
     def ask_again(self) -> None:
-        """Forget what is noted as asked for, so that the next poll asks again."""
+        """Forget requested positions, so that the next poll asks again."""
         with self._lock:
             for state in self._partitions.values():
                 # What was asked for all the same is dropped with the assignment.
@@ -334,7 +334,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
             return topics if asked is None else topics | asked.topics
 
     def held(self, topics: Collection[str]) -> frozenset[AssignedPartition | SubscribedTopic]:
-        """The assigned partitions of some topics, and which topics are subscribed to."""
+        """Return assigned partitions of some topics, and those of the topics subscribed to."""
         with self._lock:
             asked = self._subscribed
             held: set[AssignedPartition | SubscribedTopic] = {
@@ -352,7 +352,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
         """Note that the search for these has ended: the next `poll` may ask again.
 
         Returns:
-            Whether one of them is still missing.
+            True if one of them is still missing.
         """
         with self._lock:
             states = [self._current(each.partition, each.ticket) for each in wanted]
@@ -406,7 +406,7 @@ class Subscription(PositionValidation, Fetching, GroupAssignment, StoredOffsets)
     # --- readers on any thread ---------------------------------------------------------
 
     def survey(self) -> Survey:
-        """The assigned partitions, by what is known of their positions."""
+        """Sort the assigned partitions by obstacles to reading them."""
         with self._lock:
             asked = self._subscribed
             states = self._partitions

@@ -42,5 +42,5 @@ class Tally:
 
     @property
     def counts(self) -> list[int]:
-        """The count for each bound, and for what lies above all of them."""
+        """Return the count for each bound, and for values above all of them."""
         return list(self._counts)

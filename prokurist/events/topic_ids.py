@@ -6,19 +6,19 @@ A topic that was deleted and created again under its name is another one: how fa
 was read says nothing about it. When the cluster's metadata tell that a name stands for
 another id, the former one has ended:
 
-- What is held by its name (assigned by hand, or by a classic group) starts again under the
-  new id, as if nothing of it had been read, by the reset policy. One that was placed, and of
-  which no fetch was answered since, is placed once more: where the user has sought to, or by
-  what the group has committed. Whose place that was is not known: offsets are looked up, and
-  validated, by the topic's name, and brokers knew the new topic before our metadata did.
-- What is held by its id (KIP-848) is given up: the group assigns the new one when its
+- A partition held by name (assigned by hand, or by a classic group) starts again under the new
+  id, as if nothing of it had been read, by the reset policy. After a placement without an
+  answered fetch it is placed once more: at the user's seek, or at the group's committed offset.
+  The topic of such a place is unknown: offsets are looked up, and validated, by the topic's
+  name, and brokers knew the new topic before our metadata did.
+- A partition held by id (KIP-848) is given up: the group assigns the new one when its
   coordinator knows of it, perhaps to another member. Brokers that lag behind the coordinator
-  name the former topic for a while: metadata are asked for again until they name the assigned
-  one, which is then read on from after what was returned, or the group has revoked it.
+  name the former topic for a while: metadata are requested again until they name the assigned
+  topic, and reading goes on after the last returned record, or until the group has revoked it.
 
-From then on no commit takes the old place for granted (`Subscription.returned`). What is held
-by its name does not go back to an id that has ended: the broker that tells it lags behind.
-Brokers before 2.8 tell no ids, and nothing of this happens.
+From then on no commit takes the old place for granted (`Subscription.returned`). A partition
+held by name does not go back to a former id: the broker that names it lags behind. Brokers
+before 2.8 send no ids, and nothing of this happens.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,17 +44,17 @@ class Name(NamedTuple):
 
 
 class Recreated(NamedTuple):
-    """The partitions whose topic was deleted and created again.
+    """Partitions whose topic was deleted and created again.
 
     Attributes:
         begun: Those that are read from where the policy says.
-        unplaced: Those of them that had a place, and no policy: what to look up instead,
-            and which offset was to be read next.
+        unplaced: Those of them that had a place, and no policy: the positions to look up
+            instead, with the next offset before.
         given_up: Those that the group has to give again.
-        absent: Others, whose topic is not there just now.
-        disputed: Those that the group gave by their id, and for which the metadata name
-            another topic: they are asked for again until one of both has changed its mind.
-        kept: Those of which nothing was read: they are placed once more, as they were.
+        absent: Others, of topics that do not exist at present.
+        disputed: Those assigned by id for which the metadata name another topic: metadata are
+            requested again until one of both has changed.
+        kept: Those without any record read: they are placed once more, as they were.
     """
 
     begun: tuple[TopicPartition, ...]
@@ -66,7 +66,7 @@ class Recreated(NamedTuple):
 
 
 class TopicIds(Assignment):
-    """The part of `Subscription` that compares topic ids with what is assigned."""
+    """Part of `Subscription` that compares topic ids with the assignment."""
 
     def __init__(self, policy: OffsetReset) -> None:
         super().__init__(policy)
@@ -83,7 +83,7 @@ class TopicIds(Assignment):
             absent: Names that stand for nothing just now, as far as is known.
 
         Returns:
-            What that makes worthless.
+            The affected partitions.
         """
         with self._lock:
             self.steady.off()
@@ -125,7 +125,7 @@ class TopicIds(Assignment):
             )
 
     def fetched_as(self, ids: Mapping[str, UUID]) -> None:
-        """Note the topic ids under which a fetch is about to be sent.
+        """Note the topic ids of a fetch that is about to be sent.
 
         A place that the user has sought is of no known topic before that.
         """
@@ -156,7 +156,7 @@ class TopicIds(Assignment):
         return name is not None and state.topic is not None and state.topic == name.former
 
     def _read_on(self, state: PartitionState) -> None:
-        """Undo that a topic counts as recreated; what was fetched of it has been dropped."""
+        """Undo that a topic counts as recreated; its fetched records have been dropped."""
         state.giving_up = state.replaced = False
         self._renew(state)
         self._settled += 1
@@ -185,7 +185,7 @@ class TopicIds(Assignment):
         """Replace a partition's state, and begin where the reset policy says.
 
         Returns:
-            What the user has to hear of, where there is no policy.
+            The position to look up, with the former offset, where there is no policy.
         """
         fresh = self._replace(tp, state)
         place = state.returned or state.position

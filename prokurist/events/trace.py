@@ -4,12 +4,12 @@ The core emits; it formats nothing and knows no reader. The log
 is one reader (`logs`), a recording another (`timeline`). The events are two
 tables (`events/log_events.py` and `call_log_events.py`); none is emitted for a record.
 
-Thread: either emits, outside of every lock. Readers are called on the thread that emits,
-so what they share they guard themselves; the tuple of them is replaced, never changed.
+Thread: either emits, outside of every lock. Readers are called on the emitting thread, so they
+guard their shared state themselves; the tuple of them is replaced, never changed.
 
-Invariants: a client has one `Trace`, which `assembly` makes. What happens many times in
-a call is emitted only while it is `fine`: the code asks that first, which is
-all that it costs when there is no reader.
+Invariants: a client has one `Trace`, which `assembly` makes. Events that happen many times in a
+call are emitted only while it is `fine`: the code checks that first, and has no other cost
+without a reader.
 """
 
 from collections.abc import Callable, Mapping
@@ -137,7 +137,7 @@ class Trace:
             read(self, kind, values)
 
     def read_by(self, reader: Reader, *, fine: bool) -> None:
-        """Add a reader; with `fine`, also of what happens many times in a call."""
+        """Add a reader; with `fine`, also of events that happen many times in a call."""
         self._readers = (*self._readers, reader)
         if fine:
             self._fine_readers = (*self._fine_readers, reader)

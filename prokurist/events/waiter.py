@@ -1,8 +1,7 @@
 """The one thing the application thread waits at.
 
-A waiter is opened once and stays open. Opening it takes no lock that another thread can
-hold, so a signal handler may do it while its own thread waits here: that is what
-lets `wakeup()` be called from one.
+A waiter is opened once and stays open. Opening it takes no lock that another thread can hold,
+so a signal handler may do it while its own thread waits here: so it may call `wakeup()`.
 
 Thread: one waits, any opens, as often as it likes.
 """
@@ -37,7 +36,7 @@ class Waiter:
         """Wait until the waiter is open or the time is over.
 
         Returns:
-            Whether it is open.
+            True if it is open.
         """
         if self._bolt.acquire(timeout=min(max(seconds, 0.0), LONGEST_WAIT)):
             # A thread that passes leaves it open behind it; by `open`, because a second

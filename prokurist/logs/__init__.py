@@ -1,1 +1,1 @@
-"""The log: what the core tells, as lines of Python's logging or events of structlog."""
+"""The log: the core's log events as lines of Python's logging or events of structlog."""

@@ -1,7 +1,7 @@
 """Reader of the trace that queues log events at INFO and above for `on_event`.
 
-It has storms of its own, which are told what the log's are told: so an event is kept where
-the log writes a line, whatever levels and handlers the application has set.
+It has storms of its own, with the same input as the log's: an event is kept where the log
+writes a line, at any levels and handlers of the application.
 
 Thread: both, whichever tells; it waits for nothing but a lock that is held for an assignment.
 """

@@ -1,16 +1,16 @@
 """Reader of the trace that writes the log: to structlog if in use, else to logging.
 
-Nothing is configured here, no handler is added, and structlog is never imported: an
-application that uses it has imported and configured it. What is written where:
+Nothing is configured here, no handler is added, and structlog is never imported: an application
+that uses it has imported and configured it. Destinations:
 
-- structlog is configured: an event by its name, with its keys, through the application's
-  own processors. INFO and above; or what the level of logging's `prokurist` says.
-- else: a sentence to the logger `prokurist.<area>`, the keys as attributes of the record.
-  An application that has not configured logging either sees warnings and worse on stderr,
-  which is Python's own rule; a client that is well writes none.
+- with structlog configured: an event by its name, with its keys, through the application's own
+  processors. INFO and above; or the level of logging's `prokurist`.
+- else: a sentence to the logger `prokurist.<area>`, the keys as attributes of the record. An
+  application without any logging configuration sees warnings and worse on stderr, by Python's
+  own rule; a healthy client writes none.
 
-Thread: both, whichever tells. Handlers and processors are the application's: what they
-raise is not let through to the core.
+Thread: both, as they emit. Handlers and processors are the application's: their errors do not
+reach the core.
 """
 
 import logging

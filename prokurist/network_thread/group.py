@@ -41,7 +41,7 @@ from prokurist.network_thread.operations.timer import Timer
 
 
 class GroupCommits:
-    """The commits of a group: its coordinator, and what is committed there.
+    """Commits of a group: its coordinator, and its committed offsets.
 
     Args:
         group_id: `group.id`.
@@ -86,7 +86,7 @@ class GroupCommits:
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 
     def handlers(self) -> Handlers:
-        """Return the events about what the group has committed."""
+        """Return the events about committed offsets of the group."""
         return {
             Commit: self._commit,
             CommitOnce: self._commit_once,
@@ -186,7 +186,7 @@ class GroupMembership:
         return self.membership.leave(event.call, event.how)
 
     def poll(self) -> None:
-        """Nothing: what a membership does by itself has its Timer entries."""
+        """Do nothing: a membership's own work has its Timer entries."""
 
     def close(self) -> None:
         """Stop background work."""

@@ -55,7 +55,7 @@ class RequestManager(Protocol):
     """The interface of a manager: does no I/O, reads no clock, never blocks."""
 
     def poll(self) -> None:
-        """Start what has become due since the last turn."""
+        """Start work that has become due since the last turn."""
         ...
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class NetworkThread:
         name: The thread's name, for those who look at a process from outside.
         clock: Read once when a turn begins and once when its wait is over.
         take: Given each application event but `Close`; starts its operation.
-        background: Where polls wait, which have no operation among the calls.
+        background: The background events: waiting polls have no operation among the calls.
         trace: The client's.
     """
 
@@ -119,8 +119,8 @@ class NetworkThread:
     def add(self, *managers: RequestManager) -> None:
         """Poll these managers in each turn, in this order, before those added so far.
 
-        A manager asks others for what it needs: what it asks of one behind it goes out in the
-        same turn.
+        A manager asks others for its needs: a request to one behind it goes out in the same
+        turn.
         """
         self._managers = (*managers, *self._managers)
 

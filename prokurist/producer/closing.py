@@ -35,7 +35,7 @@ SHARE_RESERVED: Final = 0.25
 
 
 class Thread(Protocol):
-    """What has to end."""
+    """Interface of the network thread, for closing."""
 
     def join(self, seconds: float) -> bool:
         """Wait for the end; False when it has not come in time."""
@@ -153,7 +153,7 @@ def _ask(runner: CallRunner, event: ApplicationEvent) -> bool:
 
 
 def given_up(batch: Batch, count: int) -> int:
-    """How many of so many records of a batch are not delivered, wherever they are by now."""
+    """Count the undelivered ones among the first records of a batch, across its splits."""
     if not batch.parts:
         return count if batch.failed or not batch.ended else 0
     ends = [*(first for first, _ in batch.parts[1:]), count]

@@ -20,7 +20,7 @@ OPTIONAL: Final = "key"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a table make records.
+    """Columns of a table, by their role in records.
 
     Attributes:
         value: Their values.

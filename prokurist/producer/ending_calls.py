@@ -1,4 +1,4 @@
-"""How a producer ends: closed by a call, by a `with` block, at the interpreter's exit, or not.
+"""Ends of a producer: by a call, by a `with` block, at the interpreter's exit, or forgotten.
 
 Thread: any application thread; the collector's may be any.
 """

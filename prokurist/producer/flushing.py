@@ -62,7 +62,7 @@ def out_of_time(
     deadline: Deadline,
     now: float,
 ) -> TimeoutException:
-    """What `flush` raises: what is left of what was sent, and what was tried.
+    """Return the error of `flush`: its unfinished records, and the attempts made.
 
     Args:
         accumulator: What is not delivered yet.

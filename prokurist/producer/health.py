@@ -1,4 +1,4 @@
-"""What a liveness probe wants to know of a producer.
+"""Snapshot of a producer for liveness probes.
 
 Thread: any.
 """

@@ -358,7 +358,7 @@ class KafkaProducer(EndingCalls):
         )
 
     def metrics(self) -> dict[str, float]:
-        """What this client has counted: from any thread, at once, also after `close`.
+        """Return the counters of this client: from any thread, at once, also after `close`.
 
         The keys are those of the exposition that Prometheus scrapes, without `client_id`:
         `prokurist_producer_records_sent_total{topic="orders"}`. Histograms have their

@@ -1,4 +1,4 @@
-"""What a reader of a producer's counters is given.
+"""Counters of a producer, and the view of it for their readers.
 
 Thread: any reads; see `events.counter_types`.
 """
@@ -18,7 +18,7 @@ MEMORY: Final = "memory"
 
 
 class SendCounters:
-    """What `send` counts where it has to wait, or fails.
+    """Counters of waits and failures of `send`.
 
     Any application thread adds to it: what two of them add in one moment may count once.
 

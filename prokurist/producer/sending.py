@@ -120,7 +120,7 @@ class Sending:
 
     @property
     def _waits(self) -> bool:
-        """Whether this thread may wait: it is in no callback."""
+        """True if this thread may wait: it is in no callback."""
         return self._may_wait() and self._failing.left is None
 
     @property

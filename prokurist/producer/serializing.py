@@ -36,7 +36,7 @@ class Serializers:
 
     @property
     def are_there(self) -> bool:
-        """Whether there is anything to be done."""
+        """True if any serializer is configured."""
         return self._key is not None or self._value is not None
 
     def key(self, topic: str, headers: Headers, key: Any) -> Any:
@@ -64,7 +64,7 @@ class Serializers:
 def serialized(
     what: str, serialize: Serialize, topic: str, headers: Headers, given: Any
 ) -> Any:
-    """What a serializer makes of an object; null stays null.
+    """Serialize an object; null stays null.
 
     Raises:
         SerializationException: The serializer has raised.
@@ -114,4 +114,4 @@ def of_headers(
 
 
 FORMS: Final = (of_object, of_object, of_topic, of_headers)
-"""How a serializer is called, by how many arguments it needs."""
+"""Call of a serializer, by its number of arguments."""

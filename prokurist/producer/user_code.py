@@ -43,7 +43,7 @@ class ProducerRecord:
 
 
 class UserCode:
-    """What the user's own objects do with each record.
+    """Runs the user's own objects on each record.
 
     An interceptor has any of `on_send(record)`, which returns a record,
     `on_acknowledgement(metadata, error)` and `close()`. What it raises is logged and ignored.
@@ -81,7 +81,7 @@ class UserCode:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is any."""
+        """True if there is any user code."""
         return bool(
             self._serializers.are_there or self._partitioner is not None or self._interceptors
         )

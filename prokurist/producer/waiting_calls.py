@@ -1,4 +1,4 @@
-"""What the calls of a producer stand on, and those that wait for the network thread.
+"""Calls of a producer that wait for the network thread, and the base of all its calls.
 
 Thread: any application thread; each call has a wait of its own.
 """
@@ -140,7 +140,7 @@ class WaitingCalls:
         return client_instance_id(self._runner(), timeout)
 
     def _pushes(self) -> bool:
-        """Whether brokers want metrics of this client."""
+        """Return True if brokers want metrics of this client."""
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
 
@@ -169,7 +169,7 @@ class WaitingCalls:
         return runner
 
     def _may_wait(self) -> bool:
-        """Whether this is not the thread that delivers."""
+        """Return True unless this is the network thread."""
         return not self._built().thread.is_current
 
     def _refuse_in_callback(self, what: str) -> None:

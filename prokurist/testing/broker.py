@@ -59,11 +59,10 @@ class EmbeddedBroker(Controls):
         Args:
             nodes: How many.
             topics: The topics there are, and how many partitions each has.
-            clock: What time it is, also for what brokers stamp; the system's clocks by
-                default.
+            clock: The clock, also for the brokers' timestamps; the system's clocks by default.
             auto_create: True if Metadata requests create missing topics.
-            versions: What to offer of an API, for brokers older than kio.
-            groups: What the brokers' configuration says about groups.
+            versions: The API versions to offer, for brokers older than kio.
+            groups: The brokers' configuration of groups.
             ports: A port for each; free ones by default.
             sasl: How clients authenticate; not at all by default.
             certificate: PEM file with its key and its certificate, for TLS; none by default.
@@ -71,7 +70,7 @@ class EmbeddedBroker(Controls):
                 have to have one.
 
         Raises:
-            ValueError: What is described makes no sense.
+            ValueError: The arguments make no sense together.
         """
         if ports and len(ports) != nodes:
             raise ValueError(f"{nodes} brokers need {nodes} ports, or none: {list(ports)}")
@@ -167,8 +166,7 @@ class EmbeddedBroker(Controls):
 
         Raises:
             RuntimeError: The thread does not end.
-            Exception: What went wrong in a handler, or a request that was none;
-                several come as a group.
+            Exception: An error of a handler, or a malformed request; several come as a group.
         """
         server, thread = self._server, self._thread
         if server is None or thread is None:

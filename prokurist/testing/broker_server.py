@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LOOPBACK: Final = "127.0.0.1"
 BACKLOG: Final = 256
 PATIENCE: Final = 5.0
-"""Seconds in which the server's thread must have taken notice of a change."""
+"""Most seconds for the server's thread to notice a change."""
 
 
 class Door:
@@ -66,7 +66,7 @@ class Door:
         return self.listener
 
     def shut(self) -> None:
-        """Stop listening; what was not accepted is reset."""
+        """Stop listening; pending connections are reset."""
         if self.listener is not None:
             self.listener.close()
             self.listener = None
@@ -137,7 +137,7 @@ class Server:
 
     @contextmanager
     def changing(self) -> Iterator[Change]:
-        """The model to oneself; afterwards the server has acted on what was changed.
+        """Lock the model; afterwards the server has acted on the changes.
 
         Raises:
             RuntimeError: The server does not run any more, or does not answer.
@@ -189,7 +189,7 @@ class Server:
     # --- the server's thread --------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until `stop`; what goes wrong is kept, and everything is closed."""
+        """Serve until `stop`; errors are kept, and everything is closed."""
         try:
             while self._turn():
                 pass
@@ -272,7 +272,7 @@ class Server:
         self._look_after(connection)
 
     def _look_after(self, connection: ClientConnection) -> None:
-        """Wait for what a connection needs next, or forget it."""
+        """Wait for a connection's next event, or forget it."""
         if connection.open:
             wanted = selectors.EVENT_READ
             if connection.wants_to_write:

@@ -14,13 +14,14 @@ class GroupMember:
     """One member, as the coordinator sees it.
 
     Attributes:
-        member_id: What the coordinator, or the member itself, chose.
+        member_id: The id chosen by the coordinator, or by the member itself.
         client_id: The client's `client.id`.
         instance_id: The static member's `group.instance.id`, if it has one.
         host: Where the coordinator sees it come from.
         epoch: The member's epoch; -1 in a classic group, which has none.
-        assignment: What it owns, in order. In a classic group, what its leader gave it.
-        target: What it is to own; the same as the assignment in a classic group.
+        assignment: Its owned partitions, in order. In a classic group, its assignment by the
+            leader.
+        target: Its target assignment; the same as the assignment in a classic group.
     """
 
     member_id: str
@@ -41,10 +42,10 @@ class GroupDescription:
         protocol: `consumer` for KIP-848, `classic` for the older one.
         state: The coordinator's word: `Empty`, `Stable`, `Reconciling`, `Dead`, ...
             A group that does not exist is a classic one in state `Dead`.
-        protocol_type: What kind of classic group it is: `consumer` for consumers.
+        protocol_type: The protocol type of a classic group: `consumer` for consumers.
         assignor: Who spreads the partitions.
-        epoch: The group's epoch. Of a classic group it is the generation where that
-            can be seen, which is in the cluster model alone; else -1.
+        epoch: The group's epoch. Of a classic group it is the generation, visible in the
+            cluster model alone; else -1.
         members: Sorted by member id.
     """
 

@@ -1,4 +1,4 @@
-"""kio, which the brokers for tests speak through; or what to install, where it is not there.
+"""Import of kio, the codec of the brokers for tests; without it, the way to install it.
 
 Thread: any. The first import of each package that needs it.
 """

@@ -60,10 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Heal what the test did to the shared Kafkas.
+    """Heal the shared Kafkas after the test.
 
-    Before the fixtures of the test end, so that a client which one of them closes
-    finds a broker that answers; and after them, should one have done more.
+    Once before the fixtures of the test end, so that a client closed by one of them finds a
+    working broker; and again after them, should one have done more.
     """
     try:
         _heal_shared(item.config)

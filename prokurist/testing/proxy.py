@@ -55,9 +55,9 @@ class FaultProxy:
         """Listen on a free port of loopback, and begin to serve.
 
         Args:
-            upstream: Host and port of the broker, which need not listen there yet.
-            clock: What delays and throttles are measured with.
-            name: What the thread is called after.
+            upstream: Host and port of the broker; it need not listen there yet.
+            clock: Clock of delays and throttles.
+            name: The name of the thread.
         """
         self._upstream = upstream
         self._clock = MonotonicClock() if clock is None else clock
@@ -179,15 +179,15 @@ class FaultProxy:
         """Replace the bytes of a stream, as no real broker does on command.
 
         Args:
-            change: What becomes of each piece that is read, which may be several
-                messages or a part of one; it runs on the proxy's thread.
+            change: Changes each piece read, which may be several messages or a part of one; it
+                runs on the proxy's thread.
             direction: `to_broker` or `to_client`; both if None.
             new_only: Spare the connections that are there already.
         """
         return self._add(FaultKind.CHANGE, direction, change=change, new_only=new_only)
 
     def cut(self, direction: str | None = None, *, new_only: bool = False) -> Fault:
-        """Close connections in order (FIN), with what they still held thrown away.
+        """Close connections in order (FIN), and throw their unsent bytes away.
 
         Args:
             direction: Close only towards this side: it reads an end, and can still
@@ -371,7 +371,7 @@ class FaultProxy:
             self._apply(link)
 
     def _apply(self, link: Link) -> None:
-        """Tell a link what is done to it now, in each direction."""
+        """Apply the present faults to a link, in each direction."""
         for direction in Direction:
             effect = NO_EFFECT
             for fault in self._faults:

@@ -1,6 +1,6 @@
 """Faults of a wire, and their combined effect.
 
-Thread: any; whether a fault is in effect is for its proxy to know.
+Thread: any; the proxy knows the faults in effect.
 """
 
 from collections.abc import Callable, Iterable

@@ -38,10 +38,10 @@ class Effect(NamedTuple):
     """Combined effect of the faults on one direction.
 
     Attributes:
-        delay: Seconds by which each is late.
+        delay: Seconds of delay of each.
         rate: The most that pass in a second; infinite for no limit.
         swallow: None pass at all.
-        change: What becomes of each piece of the stream, as it was read.
+        change: Changes each piece of the stream, as read.
     """
 
     delay: float
@@ -87,7 +87,7 @@ class Pipe:
         return max(self._chunks[0][0] + self.effect.delay, self._may_send_at)
 
     def read(self, now: float) -> None:
-        """Take what the source has, up to a limit."""
+        """Read from the source, up to a limit."""
         data = self.source.recv(min(_READ_BYTES, BUFFER_BYTES - self.held))
         if not data:
             self.source_ended = True
@@ -102,7 +102,7 @@ class Pipe:
         """Pass on the bytes that are due.
 
         Returns:
-            Whether the sink is full, and something that is due waits for it.
+            True if the sink is full, and due bytes wait for it.
         """
         while (due := self.due()) is not None and due <= now:
             read_at, data = self._chunks[0]
@@ -134,12 +134,12 @@ class Pipe:
             self.lost_bytes = True
 
     def throw_away(self) -> None:
-        """Forget what is held."""
+        """Forget held bytes."""
         self._chunks.clear()
         self.held = 0
 
     def end_sink(self) -> None:
-        """Let the sink read an end, after what was sent to it."""
+        """Let the sink read an end, after its pending bytes."""
         if not self.sink_ended:
             self.sink_ended = True
             self.throw_away()
@@ -225,7 +225,7 @@ class Link:
                 self._read(pipe, now)
 
     def advance(self, now: float) -> None:
-        """Pass on what is due, close what is over, and register for what comes next."""
+        """Pass on due bytes, close ended directions, and register for the next events."""
         if not self.closed and not self._connecting:
             for pipe in self._pipes.values():
                 try:
@@ -236,7 +236,7 @@ class Link:
         self._settle()
 
     def set_effect(self, direction: Direction, effect: Effect) -> None:
-        """Change what is done to one direction; a stream with a hole in it ends."""
+        """Change the effect on one direction; a stream with a hole in it ends."""
         if self.closed:
             return
         pipe = self._pipes[direction]
@@ -303,7 +303,7 @@ class Link:
         self._pipes[Direction.TO_BROKER].end_sink()
 
     def _settle(self) -> None:
-        """Close the link if nothing can come any more; else wait for what can."""
+        """Close the link if nothing can come any more; else wait for its events."""
         if self.closed:
             return
         pipes = self._pipes.values()

@@ -1,4 +1,4 @@
-"""Recordings of what both threads did for a call: as text, for Perfetto, and as a picture.
+"""Recordings of both threads' work for a call: as text, for Perfetto, and as a picture.
 
 from prokurist import timeline
 

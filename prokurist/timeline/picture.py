@@ -1,7 +1,7 @@
 """One call as an SVG: a lane for each thread, time from left to right.
 
-It stands alone (no script, no font, nothing fetched) and follows the reader's light or
-dark scheme. Bars are what was waited for or under way, ticks are turns of the loop.
+It stands alone (no script, no font, nothing fetched) and follows the reader's light or dark
+scheme. Bars are waits and requests, ticks are turns of the loop.
 
 Thread: any; pure functions. The same story gives the same picture.
 """
@@ -24,7 +24,7 @@ LETTER: Final = 6.7
 """The width of a letter, as far as one can know it without a font."""
 
 LINES: Final = 4
-"""Rows of attempts and waits at most; of what is over that, the latest share the last."""
+"""Most rows of attempts and waits; beyond that, the latest share the last row."""
 
 STYLE: Final = """\
   text { font: 12.5px ui-sans-serif, system-ui, -apple-system, "Segoe UI", sans-serif; }
@@ -130,7 +130,7 @@ def _call(story: Story, scale: Scale, y: float) -> Iterator[str]:
 
 
 def _rows(spans: list[Span]) -> list[list[Span]]:
-    """Each row holds what does not overlap."""
+    """Arrange bars in rows without overlap."""
     rows: list[list[Span]] = []
     for span in sorted(spans, key=lambda each: each.start):
         free = [row for row in rows if row[-1].end <= span.start]
@@ -180,7 +180,7 @@ def _bar(span: Span, scale: Scale, y: float, kind: str, outcome: str) -> Iterato
 
 
 def _turns(story: Story, scale: Scale, y: float) -> Iterator[str]:
-    """Wake-ups of the loop as ticks, what befell connections as dots with a tip."""
+    """Wake-ups of the loop as ticks, happenings on connections as dots with a tip."""
     yield _text(24, y + 20, "wake-ups", "dim")
     for entry in story.around:
         if entry.thread != "network":

@@ -1,8 +1,7 @@
-"""The recorder: a reader of the trace point that keeps what is told, the newest of it.
+"""Recorder: a reader of the trace that keeps its newest events.
 
-Thread: both tell it; any reads it. A deque that is full drops its oldest entry in the
-moment in which it takes another, and neither takes a lock of ours. A reader copies
-it first.
+Thread: both emit to it; any reads it. A full deque drops its oldest entry in the same step in
+which it takes another, and neither takes a lock of ours. A reader copies it first.
 
 To keep an entry takes half a microsecond: it is kept as it is told, and made readable when
 it is read.
@@ -44,7 +43,7 @@ class Recording:
         self._kept.append((self._now(), kind, values))
 
     def stop(self) -> None:
-        """Record no more; what there is stays."""
+        """Stop recording; the entries stay."""
         self._trace.left_by(self._keep)
 
     @property
@@ -109,7 +108,7 @@ class Recording:
 
 
 def record(consumer: KafkaConsumer, entries: int = ENTRIES) -> Recording:
-    """Begin to record what both threads of a consumer do, for calls that begin from now on.
+    """Begin to record the work of both threads of a consumer, for calls from now on.
 
     Args:
         consumer: The consumer; recording slows it by about two microseconds an entry.

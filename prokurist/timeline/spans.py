@@ -1,4 +1,4 @@
-"""From entries to stretches of time: what a call waited for, and what was under way for it.
+"""Conversion of entries to time spans: the waits of a call, and the work under way for it.
 
 Thread: any; pure functions.
 """
@@ -35,7 +35,7 @@ class Story:
         outcome: How it ended.
         ended_by: The thread that ended it, or None if it has not.
         attempts: Requests that were written for it.
-        waits: What it waited for while nothing of its own was on the wire.
+        waits: Its waits while none of its requests was on the wire.
         held: While its caller waited.
         handed: When something was posted for it, and when it was taken up.
         around: Everything else that happened meanwhile, to no call in particular.
@@ -56,7 +56,7 @@ class Story:
 
 
 def stories_of(entries: Sequence[Entry]) -> list[Story]:
-    """All calls whose beginning was recorded, in its order."""
+    """All calls with a recorded beginning, in order."""
     by_call: dict[int, list[Entry]] = {}
     for entry in entries:
         if entry.call is not None:
@@ -69,7 +69,7 @@ def stories_of(entries: Sequence[Entry]) -> list[Story]:
 
 
 def story_of(entries: Sequence[Entry], call: int | None) -> Story:
-    """One call, with what happened meanwhile.
+    """One call, with the happenings during it.
 
     Raises:
         ValueError: It was not recorded, or none was.

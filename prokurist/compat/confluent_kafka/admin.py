@@ -1,4 +1,4 @@
-"""What `list_topics` returns, by the module that confluent-kafka has it in; no AdminClient."""
+"""Result types of `list_topics`, in confluent-kafka's own module; no AdminClient."""
 
 from collections.abc import Callable
 from types import MappingProxyType

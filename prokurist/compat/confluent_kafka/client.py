@@ -1,4 +1,4 @@
-"""How a client of confluent-kafka's face is made: of a configuration, or over one of ours."""
+"""Base of confluent-kafka's clients: built from a configuration, or over one of ours."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

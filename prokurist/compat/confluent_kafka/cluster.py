@@ -1,4 +1,4 @@
-"""What `list_topics` returns: topics, and the brokers that their partitions are on."""
+"""Result of `list_topics`: topics, and the brokers of their partitions."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What a confluent-kafka consumer commits: messages, offsets, or what was returned or stored.
+"""Commits of a confluent-kafka consumer: messages, offsets, or returned or stored positions.
 
 Thread: the application's. A part of the face's `Consumer`.
 """
@@ -127,7 +127,7 @@ class Committing(Subscribing):
 
     @property
     def _is_outside(self) -> bool:
-        """Whether it is to be a member of its group, and no poll has joined yet."""
+        """True before the first poll of a subscribed consumer has joined the group."""
         with self._converted():
             if not self._consumer.subscription():
                 return False

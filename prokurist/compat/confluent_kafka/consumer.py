@@ -38,7 +38,7 @@ REFUSED_AGAIN: Final = 2.0
 """Seconds between two messages that the group refuses this member, as there."""
 
 MOST_CONSUMED: Final = 1_000_000
-"""How many messages one `consume` may ask for."""
+"""Most messages of one `consume`."""
 
 _ASIDE: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 """Errors of the whole client, which `error_cb` is told."""
@@ -204,7 +204,7 @@ class Consumer(Committing):
         return None if missing is None else missing.next_message()
 
     def _has_nothing(self, error: OurException) -> bool:
-        """Whether nothing is subscribed to or assigned, which ours refuses to poll for."""
+        """Return True if nothing is subscribed to or assigned: our poll refuses that."""
         if not isinstance(error, IllegalStateException) or self._closed or self._rebalancing:
             return False
         return not self._consumer.subscription() and not self._consumer.assignment()
@@ -229,7 +229,7 @@ class Consumer(Committing):
         return Message(topic, partition, value=told.str().encode(), error=told)
 
     def _is_refused(self) -> bool:
-        """Whether the group refuses this member for good, as each poll of ours says at once."""
+        """Return True if the group refuses this member for good, so that each poll raises."""
         membership = self._consumer.health().membership
         return membership is not None and membership.state is MembershipState.FAILED
 
@@ -278,7 +278,7 @@ class Consumer(Committing):
     def committed(
         self, partitions: list[TopicPartition], timeout: float | None = None
     ) -> list[TopicPartition]:
-        """What the group has committed; `OFFSET_INVALID` where that is nothing."""
+        """Return the committed offsets of the group; `OFFSET_INVALID` without one."""
         with self._converted():
             found = self._consumer.committed(
                 [ours(each) for each in partitions], seconds(timeout, self._wait)

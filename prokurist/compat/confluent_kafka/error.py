@@ -54,7 +54,7 @@ class KafkaError(Codes, Exception):
         return NAMES.get(self._code, f"ERR_{self._code}?")
 
     def str(self) -> str:
-        """What it means, in words."""
+        """Return its meaning in words."""
         if self._reason is not None:
             return self._reason
         known = by_code().get(self._code)
@@ -64,15 +64,15 @@ class KafkaError(Codes, Exception):
         return f"{side}: {self.name().strip('_').replace('_', ' ').lower()}"
 
     def fatal(self) -> bool:
-        """Whether the client will not work again."""
+        """Return True if the client will not work again."""
         return self._fatal
 
     def retriable(self) -> bool:
-        """Whether another try may succeed."""
+        """Return True if another try may succeed."""
         return self._retriable
 
     def txn_requires_abort(self) -> bool:
-        """Whether the transaction has to be aborted."""
+        """Return True if the transaction has to be aborted."""
         return self._requires_abort
 
     def __eq__(self, other: object) -> bool:

@@ -8,7 +8,7 @@ from prokurist.producer.health import ProducerHealth
 
 
 class Outages:
-    """What `error_cb` was told.
+    """Calls `error_cb` for outages and errors of the whole client.
 
     Args:
         callback: The user's; None for none.
@@ -20,7 +20,7 @@ class Outages:
 
     @property
     def are_heard(self) -> bool:
-        """Whether there is anything to call."""
+        """True if there is a callback."""
         return self._callback is not None
 
     def look(self, health: Health | ProducerHealth) -> None:

@@ -37,7 +37,7 @@ from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.producer.producer import KafkaProducer
 
 _RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
-"""What `produce` itself raises, and tells no callback."""
+"""Error codes that `produce` itself raises, without any callback."""
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
 _BYTES: Final = (bytes, bytearray, memoryview)
@@ -215,7 +215,7 @@ class Producer(ConfluentClient):
                 raise exception_of(failure) from failure
 
     def _lacks(self, sent: Sent, topic: str, partition: int) -> bool:
-        """Whether a topic lacks a partition; then it is told, or raised if it was known.
+        """Return True if a topic lacks a partition, after its error was reported or raised.
 
         Raises:
             KafkaException: `_UNKNOWN_PARTITION`.

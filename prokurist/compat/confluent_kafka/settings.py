@@ -51,12 +51,12 @@ _BLOCKS: Final = 30_000
 """Milliseconds for which librdkafka waits for a topic that does not exist."""
 
 _ATTEMPT: Final = ("request.timeout.ms", "socket.timeout.ms")
-"""How long an attempt takes at most, as librdkafka spells it."""
+"""Time limit of an attempt, as librdkafka spells it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a configuration says.
+    """Settings from a configuration.
 
     Attributes:
         rest: What the client below reads, in any client's spelling.
@@ -157,7 +157,7 @@ def producer_settings(
 
 
 def connections_of(kind: Any, rest: Mapping[str, Any]) -> dict[str, object]:
-    """What of a configuration of ours, of this kind, says how brokers are reached."""
+    """Select the keys of a configuration of ours that concern connections."""
     names = {each.name.replace("_", ".") for each in fields(ConnectionKeys)} - _OF_THE_CLIENT
     translated = kind.check(rest).translated
     return {name: value for name, value in translated.items() if name in names}

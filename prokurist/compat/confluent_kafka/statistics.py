@@ -1,4 +1,4 @@
-"""What `stats_cb` is told: those of librdkafka's numbers that are counted here.
+"""Statistics for `stats_cb`: those of librdkafka's numbers that are counted here.
 
 Each has librdkafka's name; programs that look for others find none. All numbers that there
 are stand in docs/metrics.md.
@@ -58,7 +58,7 @@ class Statistics:
 
     @property
     def are_due(self) -> bool:
-        """Whether it is time."""
+        """True if the next statistics are due."""
         return self._callback is not None and self._now() >= self._due
 
     def tell(self, metrics: Mapping[str, float]) -> None:

@@ -1,4 +1,4 @@
-"""What a confluent-kafka consumer reads: subscriptions with callbacks, and assignments.
+"""Subscriptions with callbacks, assignments and seeks of a confluent-kafka consumer.
 
 Thread: the application's. A part of the face's `Consumer`, which holds what it stands on.
 
@@ -39,13 +39,13 @@ class Subscribing(ConfluentClient):
     _ends_told: dict[OurPartition, int]
     """By partition: the end that was told last, with `enable.partition.eof`."""
     _raised: Exception | None = None
-    """What a rebalance callback has raised, on its way out through the consumer below."""
+    """Error of a rebalance callback, on its way out through the consumer below."""
     _given: dict[OurPartition, int]
     """The offset that each partition was assigned with."""
     _hears: bool = False
-    """Whether there is a callback for partitions that go."""
+    """True if there is a callback for revoked partitions."""
     _leaves: bool = False
-    """Whether the next `poll` leaves the group, and tells the callback."""
+    """True if the next `poll` leaves the group, and calls the callback."""
     _rebalancing: bool = False
     _closed: bool = False
 
@@ -175,7 +175,7 @@ class Subscribing(ConfluentClient):
             self.unsubscribe()
 
     def assignment(self) -> list[TopicPartition]:
-        """What is assigned, each with the offset that `assign` gave it."""
+        """Return the assigned partitions, each with its offset in `assign`."""
         with self._converted():
             assigned = sorted(self._consumer.assignment())
         return [TopicPartition(*tp, self._given.get(tp, OFFSET_INVALID)) for tp in assigned]
@@ -306,7 +306,7 @@ def _invalid(text: str) -> KafkaException:
 
 
 def wanted(topics: Iterable[str]) -> list[str] | re.Pattern[str]:
-    """What to subscribe to: names, or one pattern if there is a pattern among them."""
+    """Return the topics to subscribe to: names, or one pattern if any of them is a pattern."""
     names = list(topics)
     if not any(each.startswith("^") for each in names):
         return names

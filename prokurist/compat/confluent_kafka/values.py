@@ -220,7 +220,7 @@ class Message:
         return self._headers
 
     def error(self) -> KafkaError | None:
-        """What is wrong; None for a record."""
+        """Return the error of the message; None for a record."""
         return self._error
 
     def timestamp(self) -> tuple[int, int]:

@@ -263,7 +263,7 @@ class KafkaConsumer(LookingUp):
     def _to_commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None
     ) -> dict[TopicPartition, OurOffset] | None:
-        """What to commit; None where that is each position."""
+        """Return the offsets to commit; None for all positions."""
         if offsets is not None:
             return {tp: OffsetAndMetadata.given(place).ours() for tp, place in offsets.items()}
         if not self._iterates:

@@ -49,13 +49,13 @@ class RetriableError(KafkaError):
 
 
 class InvalidMetadataError(RetriableError):
-    """What the client knew of the cluster was stale."""
+    """The client's metadata of the cluster are stale."""
 
     invalid_metadata = True
 
 
 class BrokerResponseError(KafkaError):
-    """What a broker has answered."""
+    """An error of a broker's answer."""
 
 
 class AuthorizationError(BrokerResponseError):
@@ -126,7 +126,7 @@ def for_code(error_code: int) -> type[KafkaError]:
 
 
 def as_theirs(error: KafkaException) -> Exception:
-    """What to raise in the place of an exception of ours.
+    """Convert an exception of ours to kafka-python's.
 
     Args:
         error: Ours.
@@ -164,7 +164,7 @@ _NEVER: Final = MappingProxyType(
         "UnsupportedCodecError": KafkaError,
     }
 )
-"""What kafka-python's own works raise, and nothing here: for those who catch them."""
+"""Errors of kafka-python's own internals, never raised here: for `except` clauses."""
 _LEFT_OUT: Final = MappingProxyType(
     {
         "NoBrokersAvailable": "of kafka-python 2; a call that needs a broker ends with "

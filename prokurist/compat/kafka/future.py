@@ -13,7 +13,7 @@ from prokurist.types import TopicPartition
 
 
 class Future:
-    """What becomes of a call; callbacks run on the thread that ends it.
+    """Future of a call; callbacks run on the thread that ends it.
 
     Args:
         inner: What is waited for.
@@ -26,7 +26,7 @@ class Future:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has ended."""
+        """True once it has ended."""
         return self._inner.done()
 
     @property
@@ -36,21 +36,21 @@ class Future:
 
     @property
     def exception(self) -> BaseException | None:
-        """Why it has failed; None where it has not."""
+        """The error; None unless it has failed."""
         if not self._inner.done():
             return None
         return self._failure()
 
     def succeeded(self) -> bool:
-        """Whether it has ended well."""
+        """Return True if it has ended without an error."""
         return self._inner.done() and self._failure() is None
 
     def failed(self) -> bool:
-        """Whether it has failed."""
+        """Return True if it has failed."""
         return self._inner.done() and self._failure() is not None
 
     def retriable(self) -> bool:
-        """Whether it has failed in a way that another try may mend."""
+        """Return True if it has failed, and another try may succeed."""
         return bool(getattr(self.exception, "retriable", False))
 
     def add_callback(self, f: Callable[..., object], *args: Any, **kwargs: Any) -> Self:
@@ -87,7 +87,7 @@ class Future:
 
 
 class FutureRecordMetadata(Future):
-    """What becomes of a record.
+    """Future of a record's delivery.
 
     Args:
         inner: The record's delivery.

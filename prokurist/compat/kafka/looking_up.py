@@ -1,4 +1,4 @@
-"""What a kafka-python consumer looks up: offsets, topics, and what it is assigned.
+"""Look-ups of a kafka-python consumer: offsets, topics, and its assignment.
 
 Thread: the application's. A part of the face's `KafkaConsumer`.
 """
@@ -31,7 +31,7 @@ class LookingUp(Client):
     _has_group: bool
 
     def assignment(self) -> set[TopicPartition]:
-        """What is assigned."""
+        """Return the assigned partitions."""
         with self._converted():
             return set(self._consumer.assignment())
 
@@ -85,7 +85,7 @@ class LookingUp(Client):
         metadata: bool = False,
         timeout_ms: float | None = None,
     ) -> int | OffsetAndMetadata | None:
-        """What the group has committed: an offset, or None.
+        """Return the committed offset of the group, or None.
 
         Args:
             partition: The partition.
@@ -137,7 +137,7 @@ class LookingUp(Client):
             return self._consumer.group_metadata()
 
     def bootstrap_connected(self) -> bool:
-        """Whether a broker has answered, and none that is needed is out of reach."""
+        """Return True if a broker has answered, and no needed broker is out of reach."""
         health = self._consumer.health()
         return health.answer_age is not None and health.unreachable_for is None
 
@@ -184,7 +184,7 @@ class LookingUp(Client):
             self._consumer.resume(partitions)
 
     def paused(self) -> set[TopicPartition]:
-        """What is paused."""
+        """Return the paused partitions."""
         with self._converted():
             return set(self._consumer.paused())
 

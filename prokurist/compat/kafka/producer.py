@@ -120,7 +120,7 @@ class KafkaProducer(Client):
             raise as_theirs(error) from error
 
     def bootstrap_connected(self) -> bool:
-        """Whether a broker has answered, and none that is needed is out of reach."""
+        """Return True if a broker has answered, and no needed broker is out of reach."""
         health = self._producer.health()
         return health.answer_age is not None and health.unreachable_for is None
 

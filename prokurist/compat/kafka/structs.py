@@ -31,7 +31,7 @@ class OffsetAndMetadata(NamedTuple):
 
     @classmethod
     def given(cls, place: Any) -> "OffsetAndMetadata":
-        """What a commit was given: one of these, or of kafka-python's own.
+        """Convert the offset of a commit: one of these, or of kafka-python's own.
 
         Raises:
             TypeError: It is none.
@@ -98,7 +98,7 @@ class ConsumerRecord(NamedTuple):
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is that was sent."""
+    """Partition and offset of a sent record."""
 
     topic: str
     partition: int

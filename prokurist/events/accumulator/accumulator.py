@@ -265,7 +265,7 @@ class RecordAccumulator:
         self.memory.close()
 
     def snapshot(self, *, alone: bool = False) -> list[Batch]:
-        """What has not ended at this moment.
+        """Return the unfinished batches at this moment.
 
         Args:
             alone: No other thread is there, and the lock may be held for good: in a fork.
@@ -285,7 +285,7 @@ class RecordAccumulator:
 
     @property
     def hurries(self) -> bool:
-        """Whether nothing lingers: something flushes, or waits for memory."""
+        """True if nothing lingers: a call flushes, or waits for memory."""
         return bool(self.flushing) or self.memory.waiting > 0
 
     def due(self, now: float) -> list[PartitionQueue]:
@@ -349,7 +349,7 @@ class RecordAccumulator:
         return found, min(after, default=None)
 
     def has_due(self, queue: PartitionQueue) -> bool:
-        """Whether something of a partition that was never sent is to be sent now."""
+        """Return True if a never sent batch of a partition is due."""
         if queue.closed:
             return True
         batch = queue.open_batch

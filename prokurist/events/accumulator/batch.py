@@ -37,7 +37,7 @@ wrong with the network thread: nothing waits for longer."""
 
 
 class Owner(Protocol):
-    """What a batch's handles ask of the producer that made them."""
+    """Interface of the producer, for handles of its batches."""
 
     def now(self) -> float:
         """The clock."""
@@ -53,7 +53,7 @@ class Owner(Protocol):
 
     @property
     def obstacle(self) -> Callable[[float], KafkaException | None]:
-        """What stands in the way of records that wait since then; None for nothing."""
+        """Returns the obstacle of records waiting since a given time; None without one."""
         ...
 
     def held_up(self, since: float, now: float) -> Sequence[Wait]:
@@ -67,7 +67,7 @@ class Owner(Protocol):
 
 
 class Numbers(NamedTuple):
-    """What tells a repeated batch from a new one.
+    """Numbers by which brokers recognise a repeated batch.
 
     Attributes:
         producer_id: The producer's id.
@@ -156,34 +156,34 @@ class Batch(BatchBuffer):
 
     @property
     def ended(self) -> bool:
-        """Whether it is delivered or has failed; never of one that was split."""
+        """True if it is delivered or has failed; never for one that was split."""
         return self.outcome is not None
 
     @property
     def is_over(self) -> bool:
-        """Whether it is settled, or all that it was split into is."""
+        """True if it is settled, or all parts of its split are."""
         if self.parts:
             return all(part.is_over for _, part in self.parts)
         return self.settled
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended with an error."""
+        """True if it has ended with an error."""
         return self.outcome is not None and self.outcome.error is not None
 
     @property
     def has_record_errors(self) -> bool:
-        """Whether single records of it have failed."""
+        """True if single records of it have failed."""
         return self.outcome is not None and bool(self.outcome.record_errors)
 
     @property
     def error(self) -> KafkaException | None:
-        """What it failed with."""
+        """The error of the batch; None without one."""
         return None if self.outcome is None else self.outcome.error
 
     @property
     def name(self) -> str:
-        """What it is called in texts: its partition."""
+        """Name in texts: its partition."""
         return f"{self.topic}-{self.partition}" if self.partition >= 0 else self.topic
 
     @property
@@ -197,7 +197,7 @@ class Batch(BatchBuffer):
         return self.deadline + GRACE
 
     def part(self, index: int) -> tuple[Batch, int]:
-        """Where a record is: in this batch, or in one that it was split into."""
+        """Return the batch of a record, after any splits, and the index there."""
         batch: Batch = self
         while batch.parts:
             first, batch_of = next(each for each in reversed(batch.parts) if each[0] <= index)
@@ -205,11 +205,11 @@ class Batch(BatchBuffer):
         return batch, index
 
     def error_of(self, index: int) -> KafkaException | None:
-        """Why a record has failed."""
+        """Return the error of a record; None without one."""
         return (self.outcome or NOT_ENDED).error_of(index)
 
     def metadata(self, index: int, timestamp: int) -> RecordMetadata:
-        """Where a record is, as far as that is known."""
+        """Return the metadata of a record, as far as known."""
         outcome = self.outcome or NOT_ENDED
         return outcome.metadata(self.topic, self.partition, index, timestamp)
 

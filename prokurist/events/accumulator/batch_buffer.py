@@ -17,13 +17,13 @@ from prokurist.records.headers import BATCH_HEADER
 from prokurist.records.varints import decode_varint, encode_varint
 
 CLOSED: Final = -1
-"""What `append` of a batch answers that takes no more records."""
+"""Result of `append` on a batch that takes no more records."""
 FULL: Final = -2
-"""What it answers where the record does not fit into the room that there is."""
+"""Result of `append` for a record that does not fit."""
 
 
 ALONE: Final = b"\0\0\0"
-"""What a batch's first record begins with: attributes, and no distance in time or place."""
+"""First bytes of a batch's first record: attributes, zero timestamp and offset deltas."""
 
 
 class BatchBuffer:
@@ -67,7 +67,7 @@ class BatchBuffer:
 
     @property
     def count(self) -> int:
-        """How many records it has."""
+        """Number of its records."""
         return len(self._records)
 
     def append(

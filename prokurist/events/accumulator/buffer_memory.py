@@ -114,7 +114,7 @@ class BufferMemory:
 
     @property
     def waiting(self) -> int:
-        """How many claims wait."""
+        """Number of waiting claims."""
         return len(self._waiting)
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ class DeliveredRun(NamedTuple):
 
 
 class Deliveries:
-    """What becomes of the records of one `send_many` or `send_batch`.
+    """Outcomes of the records of one `send_many` or `send_batch`.
 
     Attributes:
         given: How many records the call was given.
@@ -54,14 +54,14 @@ class Deliveries:
 
     @property
     def count(self) -> int:
-        """How many records were taken, counted from the first; the rest was not sent.
+        """Number of records taken, counted from the first; the rest was not sent.
 
         Each of them is in a batch, or has failed by itself, as one that is too large does.
         """
         return self._places.count
 
     def done(self) -> bool:
-        """Whether each record that was taken is delivered or has failed."""
+        """Return True if each record taken is delivered or has failed."""
         return all(batch.ended for batch, _, _ in self._leaves())
 
     def result(self, timeout: float | timedelta | None = None) -> list[DeliveredRun]:
@@ -95,7 +95,7 @@ class Deliveries:
         return None if error is None else own(error)
 
     def failed(self) -> list[tuple[int, KafkaException]]:
-        """Which records have failed until now, and why.
+        """Return the records that have failed so far, with their errors.
 
         Returns:
             The place of each among those that were given, and its error, in their order;
@@ -113,7 +113,7 @@ class Deliveries:
         return found
 
     def offsets(self) -> list[DeliveredRun]:
-        """Where the records are that are delivered until now, as runs, in their order."""
+        """Return the delivered records so far, as runs in their order."""
         return [
             DeliveredRun(
                 part.topic, part.partition, part.metadata(first, 0).offset, upto - first
@@ -154,7 +154,7 @@ class Deliveries:
 
 
 def has_errors(batch: Batch) -> bool:
-    """Whether any record of a batch that has ended has failed."""
+    """Return True if any record of an ended batch has failed."""
     return batch.failed or batch.has_record_errors
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """What becomes of one record.
+    """Handle of one record's outcome.
 
     Args:
         batch: The batch that it is in.
@@ -43,7 +43,7 @@ class Delivery:
         self._timestamp = timestamp
 
     def done(self) -> bool:
-        """Whether the record is delivered or has failed."""
+        """Return True if the record is delivered or has failed."""
         return is_done(self._batch, self._index)
 
     def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
@@ -112,7 +112,7 @@ class Delivery:
 
 
 def is_done(batch: Batch, index: int) -> bool:
-    """Whether a record of a batch is delivered or has failed."""
+    """Return True if a record of a batch is delivered or has failed."""
     return batch.part(index)[0].ended
 
 

@@ -1,4 +1,4 @@
-"""Which twin of the path of a `send` runs, decided once at import; see `twins`.
+"""Choice of the twin for the path of a `send`, made once at import; see `twins`.
 
 Thread: the importing one; constant afterwards.
 """

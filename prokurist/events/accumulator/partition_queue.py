@@ -44,7 +44,7 @@ class PartitionQueue(QueueBase):
 
     @property
     def length(self) -> int:
-        """How many batches wait to be sent."""
+        """Number of batches that wait to be sent."""
         return len(self.closed) + (self.open_batch is not None)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is known of records once they are delivered.
+"""Metadata of delivered records.
 
 Thread: any; frozen values.
 """
@@ -12,7 +12,7 @@ from prokurist.errors import KafkaException
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is.
+    """Partition, offset and timestamp of a record.
 
     Attributes:
         topic: Its topic.
@@ -48,7 +48,7 @@ def require_callback(on_delivery: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a batch ended with.
+    """Outcome of a batch.
 
     Attributes:
         base_offset: The offset of its first record; −1 where no broker told it.
@@ -75,13 +75,13 @@ class Outcome:
         )
 
     def error_of(self, index: int) -> KafkaException | None:
-        """Why a record has failed."""
+        """Return the error of a record; None without one."""
         return self.record_errors.get(index, self.error)
 
     def metadata(
         self, topic: str, partition: int, index: int, timestamp: int
     ) -> RecordMetadata:
-        """Where a record is.
+        """Return the metadata of a record.
 
         Args:
             topic: The batch's topic.
@@ -108,4 +108,4 @@ def without_traceback(error: KafkaException) -> KafkaException:
 
 
 NOT_ENDED: Final = Outcome()
-"""What stands for the outcome of a batch that has none as yet."""
+"""Outcome of a batch that has not ended."""

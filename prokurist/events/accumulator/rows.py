@@ -98,7 +98,7 @@ class Run(NamedTuple):
 
 
 class Places:
-    """Where the records of one call have come to, in pure Python.
+    """Places of the records of one call in their batches, in pure Python.
 
     Args:
         total: How many there are to come.

@@ -1,4 +1,4 @@
-"""Which partition the next records without a key go to (KIP-794).
+"""Partitioner of records without a key (KIP-794).
 
 One partition gets `batch.size` bytes, then the next one is chosen: each partition once in a
 round whose order is drawn, so that shares are even. With

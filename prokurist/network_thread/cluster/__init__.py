@@ -1,4 +1,4 @@
-"""Keeps what is known of the cluster: metadata, topics and the group's coordinator.
+"""Metadata of the cluster: brokers, topics, leaders, and the group's coordinator.
 
 Thread: the network thread alone.
 """

@@ -1,4 +1,4 @@
-"""The brokers that a question for any of them may go to, and which of them have failed.
+"""Candidates for a request to any broker, with their failures.
 
 Thread: the network thread alone.
 Invariants: a broker that has failed is asked again only when all others have failed too.
@@ -68,8 +68,8 @@ class BrokersToAsk:
         """Ask others before this one.
 
         Returns:
-            What to tell those who wait: the error, or one that tells of all bootstrap
-            addresses, when each of them has failed by now.
+            The error for waiting callers: this one, or one that names all bootstrap addresses,
+            if each of them has failed by now.
         """
         self.suspects.add(node.id)
         return self._bootstrap.failed(node, error)
@@ -80,7 +80,7 @@ class BrokersToAsk:
         return all(each.id in self.suspects for group in self._groups() for each in group)
 
     def judge(self, node: Node, error: KafkaException) -> None:
-        """Raise an error after which asking other brokers does not help.
+        """Raise an error that other brokers would repeat.
 
         A broker's certificate, its listener and its mechanisms say nothing of the other
         brokers: such a refusal is kept for `check`, until this broker fails in another way.

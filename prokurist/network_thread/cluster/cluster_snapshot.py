@@ -1,4 +1,4 @@
-"""The snapshot of the cluster, and what new metadata change in it.
+"""Snapshot of the cluster, with the changes by new metadata.
 
 Thread: the network thread alone; the snapshot itself is immutable. A part of `MetadataManager`.
 """
@@ -20,7 +20,7 @@ from prokurist.types import Node, TopicPartition
 
 
 class ClusterSnapshot:
-    """The part of `MetadataManager` that holds the snapshot and passes on what is new in it.
+    """Part of `MetadataManager` with the snapshot, and signals of its changes.
 
     Args:
         interest: The topics to request.
@@ -80,7 +80,7 @@ class ClusterSnapshot:
         self.complete = of_everything
 
     def _believed(self, view: TopicView) -> TopicView:
-        """The view to keep: one with a passing error keeps what was known before.
+        """Choose the view to keep: on a passing error the former one.
 
         An election is on its way, say: that makes no leader unknown that was known.
         """

@@ -5,9 +5,9 @@ wait; a call's deadline ends its own wait and leaves the look-up to
 the others. It goes on for as long as a call waits, and no longer: an idle
 client sends no FindCoordinator.
 
-What is asked last, before the client closes, waits for a look-up only where that can come to
-something in time: not when every broker refuses connections, and not when the next attempt
-lies beyond the deadline. A broker that is silent is waited for.
+The last requests before the client closes wait for a look-up only if it can succeed in time:
+not when every broker refuses connections, and not when the next attempt lies beyond the
+deadline. A silent broker is waited for.
 
 Each time that it turns out to be out of reach is told of, and when it serves again; the
 log makes of that a line a minute (`logs.storms`). One that goes on failing, and is named again
@@ -132,12 +132,12 @@ class CoordinatorManager:
 
         Args:
             call: Who waits.
-            last: Whether the client is closing, so that a look-up is only worth waiting for
-                if it can end in time.
+            last: True if the client is closing: then it waits for a look-up only if that can
+                end in time.
 
         Raises:
-            KafkaException: The search met an error that no patience mends, such
-                as missing rights on the group, or it comes too late for what is asked last.
+            KafkaException: The search met a fatal error, such as missing rights on the group,
+                or it comes too late for a last request.
         """
         if self._node is not None:
             return self._node
@@ -313,8 +313,8 @@ class CoordinatorManager:
         Args:
             node: Which.
             wrote: True if the request was a write, as heartbeats are not.
-            beat: Whether it was a member's heartbeat. Where nothing else was refused, that it
-                takes them again is the end of it: an idle member writes nothing.
+            beat: True for a member's heartbeat. If nothing else was refused, an accepted
+                heartbeat ends the outage: an idle member writes nothing.
         """
         refuses = self._refuses_writes or self._refuses_beats
         if refuses and (wrote or (beat and not self._refuses_writes)):

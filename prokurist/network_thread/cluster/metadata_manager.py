@@ -3,8 +3,8 @@
 Thread: the network thread alone; the snapshot that it publishes is immutable.
 
 One request at a time, to the least loaded broker. Code that needs fresh metadata awaits
-`fresh()`, which returns the next answer to a request made after that; code that
-needs any broker awaits `any_broker()`.
+`fresh()`, the next answer to a request made after that; code that needs any broker awaits
+`any_broker()`.
 
 - A broker that did not answer such a request is suspect until another one does: it
   is asked again only when all others have failed too. Otherwise one that is gone
@@ -19,8 +19,8 @@ needs any broker awaits `any_broker()`.
 - Topics are asked for while the client reads them or a call asks about them. What is
   wrong with a topic that is read is told to the next poll, unless a call asks about
   it: then that hears of it.
-- A producer's new topic is asked for alone, which renews nothing else: all topics are asked
-  for when the last answer about all is `metadata.max.age.ms` old.
+- A producer's new topic is requested alone, without renewal of the others: all topics are
+  requested when the last answer about all is `metadata.max.age.ms` old.
 """
 
 from typing import Final
@@ -116,11 +116,11 @@ class MetadataManager(ClusterSnapshot):
         return self._next
 
     async def refreshed(self, call: Call, reason: str, topic: str | None = None) -> Cluster:
-        """Return fresh metadata for a call, whose ledger notes the wait and the errors.
+        """Return fresh metadata for a call; its ledger notes the wait and the errors.
 
         Args:
             call: Who waits.
-            reason: What for, to be read after "waited for".
+            reason: The purpose, to be read after "waited for".
             topic: The only topic that the call has to know of; None for all of interest.
 
         Raises:
@@ -144,7 +144,7 @@ class MetadataManager(ClusterSnapshot):
         self._wanted.all = True
 
     def dispute(self) -> None:
-        """Have metadata fetched again after a back-off: they contradict what is known."""
+        """Have metadata fetched again after a back-off: they contradict earlier ones."""
         self._wanted.dispute()
 
     async def any_broker(self, call: Call | None = None) -> Node:
@@ -169,7 +169,7 @@ class MetadataManager(ClusterSnapshot):
         """Ask other brokers first from now on: this one has failed.
 
         Returns:
-            What to tell those who wait; see `BrokersToAsk.suspect`.
+            The error for waiting callers; see `BrokersToAsk.suspect`.
         """
         told = self._brokers.suspect(node, error)
         if self._brokers.all_are_suspect:
@@ -188,7 +188,7 @@ class MetadataManager(ClusterSnapshot):
         return told
 
     def doubt(self, node: Node) -> None:
-        """Ask other brokers before one whose answer is overdue, also this very question.
+        """Ask other brokers before one with an overdue answer, also for this request.
 
         Once for each broker and question: where all of them are slow, one has to be
         waited for.

@@ -1,7 +1,7 @@
 """Warns of topics and partitions in use that do not exist.
 
-Thread: the network thread alone. Each answer about the cluster is looked at; the log makes one
-line a minute of what is told here (`logs.storms`).
+Thread: the network thread alone. Each answer about the cluster is checked; the log makes one
+line a minute of these warnings (`logs.storms`).
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class MissingTopics:
         metadata.updated.connect(self._look)
 
     def _look(self, cluster: Cluster) -> None:
-        """Emit what is missing in a snapshot, and what has been found."""
+        """Emit missing and found topics of a snapshot."""
         self._look_for_topics(cluster)
         missing = cluster.without(self._assigned())
         for tp in sorted(missing):

@@ -17,7 +17,7 @@ from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import Node
 
 OVERDUE: Final = 1.0
-"""Seconds that an answer may take beyond what was asked for, and between two requests."""
+"""Seconds that an answer may take beyond its requested wait, and between two requests."""
 
 
 class OverdueResponse:

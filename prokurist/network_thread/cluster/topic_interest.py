@@ -2,9 +2,9 @@
 
 Thread: the network thread alone.
 
-What is read lasts, for as long as it is assigned; a call's interest goes with the
-call. Nothing else is ever asked for, but for a subscription by a pattern, which
-needs all topics.
+Interest in assigned partitions lasts as long as their assignment; a call's interest goes with
+the call. Nothing else is ever requested, except for a subscription by a pattern, which needs
+all topics.
 """
 
 from collections import Counter
@@ -93,8 +93,8 @@ class TopicInterest:
     def may_create(self) -> bool:
         """True if requests for these topics may have a broker create them.
 
-        What a pattern matches is only ever found, and not named by the user: asked for by
-        name after it was deleted, it would come back.
+        Matches of a pattern are found, and not named by the user: a request by name after a
+        deletion would create the topic again.
         """
         return not any(source.follows_pattern() for source in self._sources)
 

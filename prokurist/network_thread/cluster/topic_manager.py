@@ -1,8 +1,8 @@
 """Look-ups of topics: the partitions of one, the list of some, and the list of all.
 
-Thread: the network thread alone. What is answered here goes to who asked and not
-into the snapshot of the cluster: a look-up is no lasting interest, and the list
-of all topics may be a hundred times what the client works with.
+Thread: the network thread alone. Answers go to the caller and not into the snapshot of the
+cluster: a look-up is no lasting interest, and the list of all topics may be a hundred times the
+client's own.
 """
 
 from collections import Counter
@@ -198,7 +198,7 @@ class TopicManager:
             await retries.pause()
 
     def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:
-        """Note in the ledger what the answer meant."""
+        """Note the meaning of the answer in the ledger."""
         if answer.attempt is not None:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 

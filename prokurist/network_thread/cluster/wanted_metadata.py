@@ -93,7 +93,7 @@ class WantedMetadata:
         return not wanted <= self._asked_for
 
     def begin(self) -> None:
-        """Begin a request: what is wanted now is what it asks for."""
+        """Begin a request for all topics wanted now."""
         if not self._is_disputed:
             self._disputed = 0
         self._is_disputed = False

@@ -9,9 +9,9 @@ from prokurist.types import Node
 
 
 def leave(former: Connection | None, connection: Connection) -> None:
-    """Close a connection whose broker has moved to another address.
+    """Close a connection after its broker has moved to another address.
 
-    What still waits there fails and may come again at once: the new one is in use by then.
+    Its waiting requests fail and may come again at once: the new one is in use by then.
     """
     if former is not None and former is not connection:
         moved = f"{former.node} is {connection.node} by now: its address changed"

@@ -1,8 +1,8 @@
 """SASL on connections: handshake, authentication and re-authentication.
 
 Thread: the network thread alone; a mechanism's own work is done by the helper.
-Invariants: its requests stand in the connection's own pipeline, ahead of what waits there and
-behind what is in flight, so that re-authentication (KIP-368) loses nothing.
+Invariants: its requests stand in the connection's own pipeline, ahead of waiting requests and
+behind those in flight, so that re-authentication (KIP-368) loses nothing.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ MOST_ROUNDS: Final = 16
 """Messages of a mechanism; none has more than five."""
 
 EARLIEST, LATEST = 0.85, 0.95
-"""The share of a session's life after which it is renewed: between the two, at random."""
+"""Share of a session's life before its renewal: between the two, at random."""
 
 BETWEEN: Final = 1.0
 """Seconds between two authentications of a connection: a broker refuses a sooner one."""
@@ -106,7 +106,7 @@ class Authenticator:
                 promise.keep(job.value)
 
     def lasts(self, lifetime: float) -> float:
-        """The seconds after which a session is renewed."""
+        """Return the seconds until a session is renewed."""
         return max(BETWEEN, lifetime * (EARLIEST + (LATEST - EARLIEST) * self._draw()))
 
     def close(self) -> None:

@@ -2,12 +2,12 @@
 
 Thread: the network thread alone.
 
-- They are nodes with negative ids. Numbers are not used twice, because a connection
-  belongs to a number: what begins again gets new connections.
-- With `client.dns.lookup=resolve_canonical_bootstrap_servers_only` each host stands
-  for the names that its addresses bear. They are looked up when a broker is needed
-  for the first time, and again when none was left or after a new bootstrap. A host
-  for which that fails stands for itself: its own connection will tell why.
+- They are nodes with negative ids. Numbers are not used twice, because a connection belongs to
+  a number: a new bootstrap gets new connections.
+- With `client.dns.lookup=resolve_canonical_bootstrap_servers_only` each host stands for the
+  canonical names of its addresses. They are looked up when a broker is needed for the first
+  time, and again when none was left or after a new bootstrap. A host whose look-up fails stands
+  for itself: its own connection will show the error.
 - Why each of them could not be asked is kept until one has answered, so that
   the error of a call names all of them and not the last one alone.
 """

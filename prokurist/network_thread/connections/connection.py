@@ -1,14 +1,13 @@
 """One connection to one broker, for one kind of traffic.
 
-From nothing to READY: resolve the host, connect to its addresses in turn, agree on keys
-where TLS is wanted, ask the broker for its versions. What is said then is the business of
-its Pipeline.
+From nothing to READY: resolve the host, connect to its addresses in turn, make a TLS handshake
+if configured, ask the broker for its versions. Its Pipeline handles all further requests.
 
 Thread: the network thread alone.
 
 - Each try has a socket of its own number: events of older ones find no connection.
-- Going down against our wish fails what is in flight and what waits: each
-  operation decides for itself whether and where to try again.
+- A loss of the connection fails requests in flight and waiting ones: each operation decides for
+  itself about another try.
 - A new try after a failure waits for its backoff, and is made only when there is
   something to send.
 """
@@ -179,7 +178,7 @@ class Connection:
             )
 
     def open_again(self) -> None:
-        """Try again what waits, where that may be by now."""
+        """Retry waiting requests, if that is allowed by now."""
         self._cancel_retry()
         if self.pipeline.waiting and self.state is ConnectionState.DOWN:
             self._open_when_allowed()
@@ -243,7 +242,7 @@ class Connection:
         self._move(ConnectionState.SECURING)
 
     def _stage(self) -> str:
-        """The stage of connecting at which an attempt has stopped."""
+        """Stage of connecting reached by an attempt."""
         sasl = self._authentication
         waits = "" if sasl is None else sasl.waits_for
         return f"{self.state.value}, and waited for {waits}" if waits else self.state.value
@@ -319,8 +318,8 @@ class Connection:
     def arrived(self, frame: memoryview) -> None:
         """Take a whole answer.
 
-        Only reading it is a stranger's word and may fail; what operations do with
-        it afterwards is ours, and an exception there is a bug.
+        Only reading it depends on a peer's bytes and may fail; the operations that go on with
+        it are ours, and an exception there is a bug.
         """
         try:
             if self.state is ConnectionState.GREETING:
@@ -339,8 +338,8 @@ class Connection:
     def lost(self, error: KafkaException, *, strange: bool = False) -> None:
         """Handle the loss of the socket: try the host's next address, or fail.
 
-        Not where authentication failed: each address leads to the same broker. What sends
-        what is no answer may be no broker at all, at one of several addresses.
+        Except after a failed authentication: each address leads to the same broker. A peer that
+        sends anything but answers may be no broker at all, at one of several addresses.
         """
         if strange:
             self._trace.emit(BROKER_PROTOCOL_ERROR, node=self.node, error=error)

@@ -16,7 +16,7 @@ from prokurist.types import Node
 
 
 class ConnectionChoice:
-    """The part of `NetworkClient` that tells which connections can carry a request."""
+    """Part of `NetworkClient` that chooses connections for requests."""
 
     _network: Network
     _timer: Timer
@@ -26,11 +26,10 @@ class ConnectionChoice:
     def least_loaded(self, nodes: Iterable[Node]) -> Node | None:
         """The best of some nodes for a request that any broker can answer.
 
-        The ready one with the fewest requests in flight; else one that is coming
-        up; else of those that may be tried the one whose last try is the longest
-        ago, so that one that refuses is followed by the next; else one that has been
-        coming up for suspiciously long. None while all of them are in a backoff or
-        have asked for silence.
+        The ready one with the fewest requests in flight; else one that is coming up; else, of
+        those that may be tried, the one with the oldest last try, so that after a refusal the
+        next one follows; else one that has been coming up for suspiciously long. None while all
+        of them are in a backoff or throttle this client.
         """
         best: tuple[int, float, float] | None = None
         chosen: Node | None = None

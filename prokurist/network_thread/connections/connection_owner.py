@@ -26,7 +26,7 @@ class ConnectionOwner(Protocol):
     refusals: Refusals
 
     def number(self, connection: "Connection") -> int:
-        """Give an attempt a new number, under which its events come to this connection."""
+        """Give an attempt a new number, for its events to come to this connection."""
         ...
 
     def resolve(self, connection: "Connection") -> None:

@@ -2,8 +2,7 @@
 
 Thread: the network thread writes; any thread reads one attribute.
 
-Brokers hear of a change one after the other: of what they tell, that of the latest
-epoch counts.
+Brokers learn of a change one after the other: the answer with the latest epoch counts.
 """
 
 from collections.abc import Mapping

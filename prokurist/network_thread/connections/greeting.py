@@ -1,4 +1,4 @@
-"""The first exchange on a connection: ApiVersions, which tells what the broker speaks.
+"""First exchange on a connection: ApiVersions, for the broker's API versions.
 
 Thread: the network thread alone.
 """

@@ -1,9 +1,9 @@
-"""Late answers: answers to abandoned requests, which are dropped.
+"""Late answers: the dropped answers to abandoned requests.
 
 Thread: the network thread alone.
 
-An abandoned request stays in flight, since a broker answers in order. Its answer is read as
-any other, and goes nowhere, but for what it says of more than the request (`Unsent.late`).
+An abandoned request stays in flight, since a broker answers in order. Its answer is read as any
+other, and dropped, but for facts beyond the request (`Unsent.late`).
 """
 
 from typing import Any

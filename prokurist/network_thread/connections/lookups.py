@@ -19,7 +19,7 @@ class Lookups:
     Args:
         resolver: Looks hosts up, off this thread.
         timer: The Timer.
-        limits: What bounds a connection, of which a look-up is the beginning.
+        limits: Bounds of a connection, which include its look-up.
     """
 
     def __init__(self, resolver: HostLookups, timer: Timer, limits: Limits) -> None:

@@ -134,8 +134,8 @@ class NetworkClient(ConnectionChoice):
             call: Its call, which claims the request before it is written.
             lane: The lane of traffic.
             effect: True if it changes state on the broker.
-            patience: Seconds that its answer may take, for what a broker parks
-                longer than `request.timeout.ms`; None for just that.
+            patience: Seconds that its answer may take, for requests that a broker parks longer
+                than `request.timeout.ms`; None for just that.
             any_broker: Another broker would do as well: it fails if it cannot be
                 written soon.
             answered: False if the broker sends no answer: it is None once written.
@@ -322,8 +322,8 @@ class NetworkClient(ConnectionChoice):
     def forget(self, others_than: Collection[int], asked: Collection[int]) -> None:
         """Close connections to nodes that are gone, unless an answer is due; ask but these.
 
-        Node ids may come and go for as long as a client lives; what it keeps of them
-        does not grow by that.
+        Node ids may come and go for as long as a client lives; its memory does not grow by
+        that.
         """
         self._reach.wants(asked)
         for key, connection in tuple(self._connections.items()):

@@ -2,13 +2,13 @@
 
 Thread: the network thread alone.
 
-- A request is encoded and claimed in the moment in which it is written, and only
-  when the socket can take it. Until then it is nothing but an entry in a queue,
-  which its caller may take back.
-- There are two ways to give up. The caller's time is over: the attempt is
-  abandoned, it stays in flight, and its answer is dropped (`late_answers`). The
-  request's time is over (`request.timeout.ms`): the connection is suspect, goes down,
-  and everything in flight fails in the order in which it was sent.
+- A request is encoded and claimed in the same step in which it is written, and only when the
+  socket can take it. Until then it is only an entry in a queue, and its caller may take it
+  back.
+- There are two ways to give up. The caller's time is over: the attempt is abandoned, it stays
+  in flight, and its answer is dropped (`late_answers`). The request's time is over
+  (`request.timeout.ms`): the connection is suspect, goes down, and everything in flight fails
+  in the order of sending.
 """
 
 from collections import deque
@@ -120,7 +120,7 @@ class Pipeline:
     def submit_ahead(self, unsent: Unsent) -> None:
         """Queue a request of the connection's own, before all others.
 
-        It waits behind what is in flight, of which a broker may park some for minutes.
+        It waits behind the requests in flight; a broker may park some of them for minutes.
         """
         now = self._timer.now
         dues = [each.due.at for each in self._sent if each.due is not None]
@@ -130,7 +130,7 @@ class Pipeline:
         self._ahead.append(unsent)
 
     def begin_again(self) -> None:
-        """Forget what was in flight: it was the connection's own, and its socket is gone."""
+        """Forget requests in flight: they were the connection's own, and its socket is gone."""
         sent, self._sent = self._sent, deque()
         for each in sent:
             if each.due is not None:
@@ -289,9 +289,9 @@ class Pipeline:
     def throttle(self, seconds: float) -> None:
         """Send nothing for a while (KIP-219).
 
-        The broker reads nothing from us meanwhile, so what is in flight has that
-        much more time before its connection is suspect. Of a silence that was
-        asked for already only what goes beyond it counts.
+        The broker reads nothing from us meanwhile, so requests in flight have that much more
+        time before their connection is suspect. Only the part of a silence beyond an earlier
+        one counts.
         """
         until = self._timer.now + seconds
         more = until - max(self.throttled_until, self._timer.now)
@@ -302,7 +302,7 @@ class Pipeline:
                     self._limit(sent, sent.due.at + more)
 
     def fail(self, error: KafkaException) -> None:
-        """Fail everything in flight, in the order in which it was sent; then the queue.
+        """Fail everything in flight, in the order of sending; then the queue.
 
         Operations run meanwhile and may submit other requests: those are for the next
         life of the connection and stay.

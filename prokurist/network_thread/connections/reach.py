@@ -1,9 +1,9 @@
 """Notes since when brokers cannot be reached; a connection to a silent one counts as none.
 
-Thread: the network thread alone; `Reachability` is what other threads read of it.
-Invariants: an address is silent from a request that was not answered within
-`request.timeout.ms` until anything arrives from it. Other connections to it may stand
-meanwhile, as nothing was asked of them.
+Thread: the network thread alone; other threads read `Reachability`.
+Invariants: an address is silent from a request without an answer within `request.timeout.ms`
+until any bytes arrive from it. Other connections to it may stand meanwhile, as they have no
+requests.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ from prokurist.types import Node
 
 
 class Reach:
-    """Notes which addresses are silent, and since when one or all are not reached.
+    """Notes silent addresses, and the beginning of each outage.
 
     Args:
         reachability: The reachability to update.
@@ -90,7 +90,7 @@ class Reach:
             self._reachability.connected()
 
     def went_down(self, connection: Connection, error: KafkaException, since: float) -> None:
-        """Note a connection that was lost, and whether another one reaches a broker.
+        """Note a lost connection; check if another one reaches a broker.
 
         Args:
             connection: Which.

@@ -2,8 +2,8 @@
 
 Thread: the network thread alone.
 Invariants: an address is remembered from a refusal until a connection to it is ready; meanwhile
-at most one try begins in each pause, regardless of the lane, so that an account is not locked;
-what waits on other lanes is told of the refusal, too.
+at most one try begins in each pause, on any lane, so that an account is not locked; requests
+waiting on other lanes get the refusal, too.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Refusals:
-    """Remembers the addresses that have refused this client, and paces what tries them.
+    """Remembers addresses that have refused this client, and paces tries of them.
 
     Args:
         connections: All of the client's.
@@ -37,7 +37,7 @@ class Refusals:
         self._until: dict[tuple[str, int], float] = {}
 
     def until(self, node: Node) -> float:
-        """The moment before which no connection to a node may be tried."""
+        """Return the earliest time of another try of a node's address."""
         return self._until.get((node.host, node.port), self._timer.now)
 
     def has(self, node: Node) -> bool:
@@ -58,7 +58,7 @@ class Refusals:
             other.pipeline.fail(error)
 
     def accepted(self, connection: "Connection") -> None:
-        """A broker takes the client: what waits for it on other lanes need not wait."""
+        """Forget a refusal: a broker accepts the client, and requests on other lanes go on."""
         node = connection.node
         if self._until.pop((node.host, node.port), None) is not None:
             for other in self._others(connection):

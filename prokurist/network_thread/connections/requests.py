@@ -34,23 +34,23 @@ Expected: TypeAlias = Collection[Api | Request[object]]
 
 
 class Lane(Enum):
-    """The kinds of traffic, each of which has connections of its own.
+    """Kinds of traffic, each with connections of its own.
 
-    A broker works on one request of a connection at a time, so what it may park
-    must not stand before what a caller waits for. A lane costs nothing until the
-    first request is sent on it.
+    A broker works on one request of a connection at a time, so a request that it may park must
+    not stand before one with a waiting caller. A lane costs nothing until the first request is
+    sent on it.
     """
 
     GENERAL = "general"
     """Metadata, offsets, the search for the coordinator: answered at once."""
     COORDINATOR = "coordinator"
-    """Commits, look-ups of what was committed, heartbeats."""
+    """Commits, look-ups of committed offsets, heartbeats."""
     FETCH = "fetch"
     """Fetch, which waits at the broker for records, and has long answers."""
     JOIN = "join"
-    """JoinGroup and SyncGroup, which wait at the broker for the other members."""
+    """JoinGroup and SyncGroup: they wait at the broker for the other members."""
     PRODUCE = "produce"
-    """Produce, which waits at the broker for the other replicas, and may be long."""
+    """Produce: it waits at the broker for the other replicas, and may be long."""
 
 
 STAND_INS: Final = {
@@ -72,8 +72,8 @@ class Limits:
 
     Attributes:
         request: `request.timeout.ms`.
-        setup: `socket.connection.setup.timeout.ms` and its `.max.`, which grows
-            with failures in a row.
+        setup: `socket.connection.setup.timeout.ms` and its `.max.`; grows with failures in a
+            row.
         reconnect: `reconnect.backoff.ms` and its `.max.`.
         idle: `connections.max.idle.ms`; infinite for never.
         in_flight: Requests written and unanswered at once.

@@ -1,4 +1,4 @@
-"""The error of a request whose time is over without its whole answer.
+"""Error of a request without its whole answer in time.
 
 Thread: the network thread alone.
 """
@@ -11,7 +11,7 @@ from prokurist.network_thread.wire.failures import UnfinishedAnswer
 from prokurist.types import Node
 
 LARGE: Final = 64 * 1024
-"""Bytes of a request from which on its own way to the broker may take long."""
+"""Bytes of a request from which on its transfer to the broker may take long."""
 
 SMALLER: Final = {
     "Fetch": ", or lower fetch.max.bytes and max.partition.fetch.bytes",

@@ -1,8 +1,8 @@
 """Adds in-flight fetches to the timeout report of a call that waits for records.
 
-Fetches belong to no call: they are sent whether a call waits or not. While a call with a
-deadline waits for records, its ledger is told which fetch of which broker it waits for,
-or that the partition has no leader.
+Fetches belong to no call: they are sent with or without a waiting call. While a call with a
+deadline waits for records, its ledger notes the fetches in flight by broker, or a partition
+without a leader.
 
 Thread: the network thread alone. There is one such call at a time, since one is inside.
 """

@@ -2,13 +2,13 @@
 
 Thread: the network thread alone.
 
-- It asks for every partition, whether or not something of it is buffered: the next
-  offset is known from the headers of what came, so nothing waits for the application thread.
-- What is held and what is promised together stay within `fetch.buffer.max.bytes`: each
-  has one half of it, and the brokers share the second. When more than the first half
-  is held, nothing more is fetched until half of that is free again; but for partitions
-  of which nothing is held, which the backlog of others would starve. They share what
-  room there is, and get one batch at a time where there is none.
+- It asks for every partition, buffered or not: the next offset is known from the headers of the
+  last answer, so nothing waits for the application thread.
+- Buffered and requested bytes together stay within `fetch.buffer.max.bytes`: each has one half
+  of it, and the brokers share the second. When more than the first half is buffered, nothing
+  more is fetched until half of that is free again, except for partitions with an empty buffer,
+  which a backlog of others would starve. They share the free bytes, and get one batch at a time
+  where there are none.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,8 +30,8 @@ ONE_BATCH: Final = 1
 """Bytes to ask for, for the smallest answer: brokers send one whole batch at least."""
 
 WAIT_BESIDE_BACKLOG: Final = 0.1
-"""Seconds at most that a broker may wait for records of partitions without any, while the
-others are not asked for: meanwhile half of what is held of these may be returned."""
+"""Most seconds that a broker may wait for records of empty partitions, while the others are not
+requested: meanwhile half of their buffered bytes may be returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class FetchRequests:
         self._served = {tp: at for tp, at in self._served.items() if tp in assigned}
 
     def served(self, partitions: Iterable[TopicPartition]) -> None:
-        """Note of which partitions an answer had something."""
+        """Note the partitions with records in an answer."""
         self._answers += 1
         for tp in partitions:
             self._served[tp] = self._answers
 
     def next(self, source: FetchSource, part: Part, brokers: int) -> tuple[Fetch | None, bool]:
-        """The fetch of what there is room for.
+        """Build a fetch within the free buffer memory.
 
         Args:
             source: Whom it asks.
@@ -99,7 +99,7 @@ class FetchRequests:
             brokers: How many share the room.
 
         Returns:
-            None where there is nothing to ask for; and whether it asks for everything.
+            None without anything to fetch; and True if it asks for everything.
         """
         terms, wishes = self._limits.terms, part.wishes
         room = self._limits.buffer // 2

@@ -2,8 +2,8 @@
 
 Thread: the network thread alone.
 
-- One fetch at a time is on its way to each broker, on a lane of its own; what it asks for,
-  and how much, is the business of `FetchRequests`.
+- One fetch at a time is in flight to each broker, on a lane of its own; `FetchRequests` chooses
+  its partitions and sizes.
 - Who has not polled for a while is not fetched for, and the next poll asks
   (`Prefetch`): a client that is left alone is idle.
 - A poll that waits is woken by every answer, an empty or failed one too.
@@ -178,7 +178,7 @@ class FetchManager:
         return self._limits.buffer // 4
 
     def _begin(self, source: FetchSource, part: Part, brokers: int) -> bool:
-        """Send a fetch of what there is room for; returns whether that is everything."""
+        """Send a fetch within the free memory; return True if that is everything."""
         request, is_everything = self._requests.next(source, part, brokers)
         if request is not None:
             self._send(source, request)
@@ -244,7 +244,7 @@ class FetchManager:
             self.stir()
 
     def _asked(self) -> list[tuple[Node, bool]]:
-        """The brokers with a fetch in flight, and whether each is connected."""
+        """Yield the brokers with a fetch in flight, each with its connected flag."""
         return [
             (source.node, self._is_connected(source))
             for source in self._sources.values()
@@ -271,7 +271,7 @@ class FetchManager:
     def _take(
         self, source: FetchSource, answer: FetchAnswer, request: Fetch, took: float
     ) -> bool:
-        """Handle an answer; returns whether the broker may be asked again at once.
+        """Handle an answer; return True if the broker may be asked again at once.
 
         Args:
             source: The broker of the answer.
@@ -309,7 +309,7 @@ class FetchManager:
         return action is Action.NEW_SESSION and source.failures == 1
 
     def _settle(self, outcome: FetchOutcome, answer: FetchAnswer) -> int:
-        """Put what came where it belongs; returns its bytes of records."""
+        """Put records and errors into the buffer; return the bytes of records."""
         cluster = self._metadata.cluster
         self._requests.served(entry.partition for entry in outcome.entries)
         size = sum(len(each.records) for each in outcome.entries if isinstance(each, Chunk))

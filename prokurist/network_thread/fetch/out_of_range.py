@@ -2,11 +2,11 @@
 
 Thread: the network thread alone.
 
-A leader that was deposed and has not learned so yet lacks what its successor has written, and
-answers OFFSET_OUT_OF_RANGE for it. Therefore the first such answer has metadata fetched, of
-another broker where there is one. If they name another leader or epoch, that leader is asked;
-otherwise, or where none come within a second, the answer counts. A second answer about the
-same position counts at once, so that a true one costs one round trip more.
+A deposed leader that has not learned so yet lacks its successor's records, and answers
+OFFSET_OUT_OF_RANGE for them. Therefore the first such answer has metadata fetched, of another
+broker where there is one. If they name another leader or epoch, that leader is asked;
+otherwise, or if none come within a second, the answer counts. A second answer about the same
+position counts at once, so that a true one costs one round trip more.
 """
 
 from collections.abc import Callable, Collection

@@ -2,10 +2,9 @@
 
 Thread: the network thread alone.
 
-A row is judged against the wish that it answers. What has been sought away from, or
-is assigned no more, is dropped. An error that the user has to see takes its place
-in the buffer, behind the records that were fetched before it; the partition is
-fetched no further until a poll has seen it.
+A row is checked against the wish that it answers. Data are dropped after a seek, or when the
+partition is no longer assigned. An error for the user takes its place in the buffer, behind the
+records fetched before it; the partition is fetched no further until a poll has seen it.
 """
 
 from collections.abc import Sequence

@@ -1,16 +1,16 @@
-"""One broker's fetch session (KIP-227): only what has changed is said again.
+"""One broker's fetch session (KIP-227): requests carry only changes.
 
     FULL ──answered with an id──► KEPT ──► KEPT …
       ▲  └─answered without one─► FULL      │
       └── refused, lost, or another way to name topics ──┘     CLOSED ends each
 
-A broker that keeps a session remembers what is wanted; a request then names only
-partitions that are new, that have moved on, or that are forgotten. A broker that
-has no room for one answers without an id, and every request is a full one.
+A broker that keeps a session remembers its partitions; a request then names only partitions
+that are new, have moved on, or are forgotten. A broker without room for one answers without an
+id, and every request is a full one.
 
-Thread: the network thread alone. A move that the table does not hold raises.
-Invariants: a session holds exactly what was wanted in its last request; one request
-at a time is on its way.
+Thread: the network thread alone. A move that is not in the table raises.
+Invariants: a session holds exactly the partitions of its last request; one request at a time is
+in flight.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,12 +35,12 @@ LAST_NUMBER: Final = 0x7FFF_FFFF
 
 
 class SessionState(Enum):
-    """The states of a session, by what its next request is."""
+    """States of a session, by its next request."""
 
     FULL = "full"
     """It names everything, and asks the broker to keep it."""
     KEPT = "kept"
-    """It names what has changed."""
+    """It names changes only."""
     CLOSED = "closed"
     """There is none."""
 
@@ -77,7 +77,7 @@ class Terms:
 
 
 class FetchSession:
-    """A fetch session with one broker: makes each request say only what has changed.
+    """Fetch session with one broker: each request carries only changes.
 
     Attributes:
         asked: Its partitions.
@@ -159,8 +159,7 @@ class FetchSession:
         """Make the next request of a kept session, for the same partitions.
 
         Args:
-            changed: What is wanted otherwise than in the last request, of topics that
-                go by the same ids.
+            changed: Changed partitions since the last request, of topics with the same ids.
             terms: Fields of every request.
             max_bytes: How much may come.
         """

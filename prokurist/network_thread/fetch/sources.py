@@ -104,14 +104,14 @@ class Replicas:
         return any(number == node for number, _ in self._preferred.values())
 
     def forget(self, tp: TopicPartition) -> bool:
-        """Read from the leader again; returns whether that is another broker."""
+        """Read from the leader again; return True if that is another broker."""
         return self._preferred.pop(tp, None) is not None
 
     def source_of(self, tp: TopicPartition, cluster: Cluster) -> Node | None:
         """The broker to read a partition from; None while it has no leader.
 
         Nor is there one while its topic is absent: a replica would be asked by the topic's name
-        alone, and may know one that was made again, whose records would be read twice.
+        alone, and may know a recreated topic, so its records would be read twice.
         """
         if cluster.partition(tp) is None:
             return None
@@ -181,7 +181,7 @@ class PartitionBackoff:
             self._watch(until)
 
     def pass_on(self, tp: TopicPartition, leadership: Leadership) -> None:
-        """Note that another broker, which was named, may be asked for a partition at once."""
+        """Note that another broker may be asked for a partition at once."""
         self._met.setdefault(tp, BackoffEntry(0, self._timer.now, (leadership,)))
 
     def has(self, tp: TopicPartition) -> bool:

@@ -1,4 +1,4 @@
-"""From bytes to frames: where the next bytes go, and which frames they complete.
+"""Frames out of a byte stream: buffers for reads, and completed frames.
 
 A frame on the wire is its length, four bytes, big-endian, and that many bytes.
 
@@ -90,7 +90,7 @@ class Progress(NamedTuple):
 def fresh_memory(length: int) -> memoryview:
     """Allocate memory for a frame; pages of a large one are touched as it arrives.
 
-    A bytearray is filled with zeros, and a length that lies would cost what it says.
+    A bytearray is filled with zeros, so a false length would cost its full size.
     """
     return memoryview(bytearray(length) if length <= BELIEVED_BYTES else mmap(-1, length))
 
@@ -106,8 +106,8 @@ class FrameReader:
     Attributes:
         largest: Likewise; it may be changed.
         frames: How many were completed.
-        refused: What came instead of a frame, in words; after that the stream
-            means nothing any more. Empty while all is well.
+        refused: The foreign bytes in place of a frame, in words; after that the stream means
+            nothing any more. Empty while all is well.
     """
 
     __slots__ = (
@@ -208,9 +208,8 @@ def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
         length: The number in its first four bytes.
         largest: The longest frame that is accepted.
         start: Its beginning, with the length, as far as it has come.
-        first: Whether it is the first frame. That is a short one; only there is a
-            length that spells another protocol's greeting held against it below the
-            limit, too.
+        first: True for the first frame. That is a short one; only there a length below the
+            limit is checked for another protocol's greeting, too.
     """
     acceptable = SMALLEST_FRAME_BYTES <= length <= largest
     if acceptable and not first:
@@ -226,10 +225,10 @@ def objection(length: int, largest: int, start: bytes, *, first: bool) -> str:
 
 
 def other_protocol(start: bytes) -> str:
-    """The protocol whose greeting this is, if it is a known one; else empty.
+    """Return the known protocol of a greeting; else empty.
 
     Args:
-        start: The first four bytes or more of what the peer sent.
+        start: The peer's first four bytes or more.
     """
     if start.startswith(b"HTTP"):
         line = start.partition(b"\n")[0].rstrip().decode("latin-1")

@@ -1,9 +1,9 @@
 """Work that may wait or compute for long, off the network thread: tokens, secrets, PBKDF2.
 
-Thread: the network thread, except `_work`, which is the helper's whole life.
-Invariants: at most one helper for each client, which lives as long as there is work; a job ends
-once: in one `collect`, or never because it was abandoned. A job that hangs costs the helper and
-those behind it, never the network thread; it is not joined, and ends with the process.
+Thread: the network thread, except `_work`, the helper's whole life.
+Invariants: at most one helper for each client, alive as long as there is work; a job ends once:
+in one `collect`, or never because it was abandoned. A job that hangs costs the helper and the
+jobs behind it, never the network thread; it is not joined, and ends with the process.
 """
 
 import threading
@@ -86,7 +86,7 @@ class _Desk:
 
 
 class Helper:
-    """Runs jobs on a thread of its own, which ends when there are none.
+    """Runs jobs on a thread of its own, until there are none.
 
     Args:
         wake: Called from the helper when a job has ended.

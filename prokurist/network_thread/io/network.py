@@ -1,9 +1,9 @@
 """Interface of the network: whole frames, and happenings on connections.
 
 Thread: the network thread calls everything but `wake`, which may come from any.
-Invariants: nothing here blocks but `poll` and `rest`; what goes wrong on a connection is
-never raised, it arrives as `Lost` from the next `poll`; after `Lost`, and after
-`close`, a connection's number is forgotten and nothing more happens under it.
+Invariants: nothing here blocks but `poll` and `rest`; an error on a connection is never raised,
+it arrives as `Lost` from the next `poll`; after `Lost`, and after `close`, a connection's
+number is forgotten and nothing more happens under it.
 
 No socket and no selector is named here: a simulated network and a native one
 answer to the same Protocol.
@@ -54,9 +54,8 @@ class Arrived:
 
     Attributes:
         connection: Where.
-        frame: A read-only view of exactly the frame, without its length prefix.
-            It owns its memory, which is never written again, and may be handed
-            to any thread.
+        frame: A read-only view of exactly the frame, without its length prefix. It owns its
+            memory, never written again, and may be handed to any thread.
     """
 
     connection: int
@@ -65,7 +64,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The kernel has taken what a `write` had left over; the next frame can come."""
+    """The kernel has taken the rest of a `write`; the next frame can come."""
 
     connection: int
 
@@ -76,12 +75,11 @@ class Lost:
 
     Attributes:
         connection: Which.
-        error: What was seen, with the OSError, if there was one, as its cause:
-            `NetworkException` where no connection came about,
-            `DisconnectException` where one ended, `SslAuthenticationException` where
-            TLS came to no agreement.
-        strange: Whether it ended because of what the peer sent: no frames, or too many of
-            them, or another protocol.
+        error: The error, with the OSError, if there was one, as its cause: `NetworkException`
+            where no connection came about, `DisconnectException` where one ended,
+            `SslAuthenticationException` where the TLS handshake failed.
+        strange: True if the peer's bytes ended it: no frames, too many of them, or another
+            protocol.
     """
 
     connection: int
@@ -126,7 +124,7 @@ class Network(Protocol):
         ...
 
     def write(self, connection: int, frame: bytes | bytearray) -> None:
-        """Write one request; what the kernel does not take now, `poll` writes.
+        """Write one request; `poll` writes the rest that the kernel does not take now.
 
         If all of it was taken the connection stays writable, and no `Written`
         follows. An error of the connection arrives as `Lost`.
@@ -156,7 +154,7 @@ class Network(Protocol):
         """Accept frames as long as answers may be; before, only short ones.
 
         Args:
-            connection: One whose peer has shown that it is a broker.
+            connection: One with a peer that has proved to be a broker.
         """
         ...
 

@@ -31,7 +31,7 @@ LONGEST_WAIT: Final = 86_400.0
 
 
 class Stream:
-    """One watched socket, its frame reader, and what is to be written."""
+    """One watched socket, its frame reader, and its unwritten bytes."""
 
     __slots__ = ("failure", "made", "number", "reader", "rest", "written")
 
@@ -44,7 +44,7 @@ class Stream:
         self.failure: OSError | None = None
 
     def write(self) -> bool:
-        """Write once; whether that was the last of it, or has failed."""
+        """Write once; return True if nothing is left, or the write has failed."""
         if self.rest is None:
             return True
         try:
@@ -127,7 +127,7 @@ class PureWatch:
         return seen
 
     def last_words(self, number: int) -> Seen:
-        """Read what is there already; see `Watch.last_words`."""
+        """Read available bytes; see `Watch.last_words`."""
         frames: list[memoryview] = []
         end = self._read(self._streams[number], frames)
         return Seen(number, writable=False, frames=frames, end=end)
@@ -159,8 +159,8 @@ class PureWatch:
     def close(self) -> None:
         """Watch nothing any more; see `Watch.close`.
 
-        Nothing is unregistered: in a forked child, which shares the selector,
-        that would take the parent's sockets out.
+        Nothing is unregistered: a forked child shares the selector, and would take out the
+        parent's sockets.
         """
         self._selector.close()
         self._streams.clear()

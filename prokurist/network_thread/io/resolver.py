@@ -25,7 +25,7 @@ FAMILIES: Final = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.A
 
 
 class NameService(Protocol):
-    """The blocking name service, which the resolver calls on short-lived threads."""
+    """Blocking name service, called on short-lived threads."""
 
     def addresses(self, host: str) -> Sequence[SocketAddress]:
         """All addresses of a host, in the system's order; their port is 0.
@@ -212,7 +212,7 @@ class Question:
 
 @dataclass(slots=True)
 class _Mailbox:
-    """Answers of look-up threads, which refer to nothing else of the client.
+    """Answers of look-up threads, without any reference to the rest of the client.
 
     Attributes:
         lock: Guards the other two.

@@ -1,15 +1,14 @@
 """Network of TCP sockets: connects, writes, and happenings.
 
-Waiting, reading, and writing what was not taken at once are the watch's, of which there are
-two twins (`watch`).
+Waiting, reading, and writing the rest of a frame are the watch's; there are two twins of it
+(`watch`).
 
 Thread: the network thread, except `wake`.
-Invariants: a connection is in `_connections` exactly as long as its socket is
-open and watched; one with an unwritten rest, or still connecting, waits for
-writing, any other for reading alone; each turn does a bounded amount of work
-for each connection, so that none delays the others; what is to be told without
-asking the watch is in `_unsaid` or `_broken`, and while either holds anything
-`poll` does not sleep.
+Invariants: a connection is in `_connections` exactly as long as its socket is open and watched;
+one with an unwritten rest, or still connecting, waits for writing, any other for reading alone;
+each turn does a bounded amount of work for each connection, so that none delays the others;
+happenings independent of the watch are in `_unsaid` or `_broken`, and while either holds
+anything `poll` does not sleep.
 """
 
 import errno
@@ -52,7 +51,7 @@ LARGEST_FRAME_BYTES: Final = 100 << 20
 twice what a fetch asks for (`fetch.max.bytes`)."""
 
 GREETING_BYTES: Final = 1 << 20
-"""The longest frame of a connection before it is trusted: what is said until then is short."""
+"""Longest frame of a connection before it is trusted: all frames until then are short."""
 
 MOST_UNREAD: Final = 64 << 10
 """Bytes of TLS itself, such as answers to new keys, for a peer that does not read."""
@@ -67,8 +66,8 @@ class SelectorNetwork:
         largest_frame_bytes: A longer frame ends its connection; of one that is not
             trusted yet, one longer than GREETING_BYTES.
         watch: The twin that waits and reads; None for the best available.
-        tls: What every connection is encrypted with; None for plain text. It comes with
-            a watch of its own.
+        tls: TLS settings of every connection; None for plain text. They need a watch of their
+            own.
         keepalive: Seconds without traffic until the system probes a connection; None for
             never.
     """
@@ -262,7 +261,7 @@ class SelectorNetwork:
     def _go_on_securing(
         self, found: SocketConnection, tls: "TlsFilter", happenings: list[Happening]
     ) -> None:
-        """Send what TLS has to send, and report the end of its handshake."""
+        """Send TLS's own bytes, and report the end of its handshake."""
         self._say(found, tls)
         if tls.established and not found.secured:
             found.secured = True
@@ -283,7 +282,7 @@ class SelectorNetwork:
         self._send(found, bytes(found.rest or b"") + told)
 
     def _break(self, found: SocketConnection, error: OSError) -> None:
-        """Nothing can be written any more; the next turn reads what the peer said before."""
+        """Stop writing; the next turn reads the peer's last bytes."""
         found.failure, found.rest = error, None
         self._broken[found.number] = found
 
@@ -308,7 +307,7 @@ class SelectorNetwork:
         found.rest = rest[count:] if count < len(rest) else None
 
     def _settle(self, found: SocketConnection) -> None:
-        """Take back from the watch what is not written yet, if anything."""
+        """Take back the unwritten bytes from the watch, if any."""
         if found.rest is None:
             return
         count, failure = self._watch.take_back(found.number)
@@ -317,7 +316,7 @@ class SelectorNetwork:
             self._break(found, failure)
 
     def _bury(self, found: SocketConnection, happenings: list[Happening]) -> None:
-        """Report a failed write, after what the peer had still sent.
+        """Report a failed write, after the peer's last bytes.
 
         Its last words are often the explanation: a TLS alert, or the EOF that
         tells a refusal from a reset.

@@ -2,9 +2,9 @@
 
 Thread: the network thread. Nothing here waits: sockets stay plain, and are read and written
 where those of plain connections are.
-Invariants: no byte of plaintext is handed out, or taken, before the peer is verified as the
-context says; what has arrived is decrypted within the wait that received it, so that nothing
-readable is left where the system's wait does not see it.
+Invariants: no byte of plaintext is handed out, or taken, before the context has verified the
+peer; received bytes are decrypted within the wait that received them, so that no readable data
+is left out of the system's sight.
 """
 
 import os
@@ -33,8 +33,8 @@ CHUNK_BYTES: Final = 32 << 10
 """Decrypted at once: more than a record, so that one that holds data gives some."""
 
 MOST_WITHOUT_DATA: Final = 64 << 10
-"""Bytes of an established connection in which no byte of data comes: tickets and new keys are
-far shorter, and each record of them costs as much as kilobytes of data do."""
+"""Most bytes of an established connection without data: tickets and new keys are far shorter,
+and each record of them costs as much as kilobytes of data do."""
 
 LONGEST_HANDSHAKE: Final = 256 << 10
 """Bytes of a handshake; OpenSSL takes certificates of 100 KiB."""
@@ -43,8 +43,8 @@ PATIENCE: Final = 5
 """Milliseconds that the pump waits for the rest of a large frame, while nothing wakes it:
 to come back for each part of it costs as much beside a busy application thread.
 
-It waits in vain for one connection in a turn, at most: slow answers of many brokers would
-add up to a turn within which no deadline is kept.
+It waits in vain for one connection in a turn, at most: slow answers of many brokers would add
+up to a turn that misses every deadline.
 """
 
 PUMPS: Final[Mapping[str, str]] = {
@@ -134,8 +134,8 @@ class TlsFilter:
         """Decrypt into a buffer, as much as there is and fits.
 
         Returns:
-            How many bytes; less than the buffer's length means that no more are here. Then
-            look at `closed` and `failure`: what came before either is told first.
+            The number of bytes; less than the buffer's length means that no more are here. Then
+            look at `closed` and `failure`: data before either come first.
         """
         filled, length = 0, len(room)
         while filled < length:
@@ -199,7 +199,7 @@ class TlsFilter:
 
 
 class TlsWatch(PureWatch):
-    """A watch whose sockets may use TLS; see `watch.Watch`."""
+    """Watch for sockets that may use TLS; see `watch.Watch`."""
 
     received: int
 
@@ -214,14 +214,14 @@ class TlsWatch(PureWatch):
         self._patience = PATIENCE  # what is left of it in this turn
 
     def secure(self, number: int, its: TlsFilter) -> None:
-        """Treat what comes from a socket as ciphertext from now on."""
+        """Treat bytes of a socket as ciphertext from now on."""
         self._filters[number] = its
 
     def accept(self, number: int, largest: int) -> None:
         """Accept other frames of it; see `Watch.accept`.
 
-        The peer has answered by now, so that an alert is not a refusal any more, of which the
-        pump knows no reason.
+        The peer has answered by now, so an alert is no longer a refusal, and the pump need not
+        know its reason.
         """
         super().accept(number, largest)
         its = self._filters.get(number)
@@ -239,7 +239,7 @@ class TlsWatch(PureWatch):
     def wait(self, seconds: float | None) -> list[Seen]:
         """Wait, read and decrypt; see `Watch.wait`.
 
-        A connection whose handshake goes on, or whose TLS has something to say, is told of
+        A connection with a handshake in progress, or with TLS's own bytes to send, is reported
         without frames.
         """
         self._patience = PATIENCE
@@ -282,7 +282,7 @@ class TlsWatch(PureWatch):
         ciphertext: memoryview,
         frames: list[memoryview],
     ) -> OSError | str | None:
-        """Decrypt all of what came, in chunks, until the connection ends."""
+        """Decrypt all received bytes, in chunks, until the connection ends."""
         for at in range(0, len(ciphertext), CHUNK_BYTES):
             its.received(ciphertext[at : at + CHUNK_BYTES])
             try:
@@ -296,7 +296,7 @@ class TlsWatch(PureWatch):
     def _pumped(
         self, stream: Stream, its: TlsFilter, pump: Pump, frames: list[memoryview]
     ) -> OSError | str | None:
-        """Read by the pump until what it has received is used up."""
+        """Read by the pump until its received bytes are used up."""
         native, turns = self._native, 0
         descriptor = stream.made.fileno()
         while True:
@@ -377,7 +377,7 @@ class Tls:
 
 
 def emit_renewal(trace: Trace, error: KafkaException | None) -> None:
-    """Emit that TLS's files have changed, and whether they can be used."""
+    """Emit that TLS's files have changed, with the error if they are unusable."""
     if error is None:
         trace.emit(TLS_RENEWED)
     else:

@@ -137,7 +137,7 @@ class BoundedResponse(http.client.HTTPResponse):
     """An answer that ends in an error where it goes on for too long.
 
     `http.client` itself bounds neither the answers before the last one (100) nor trailers nor
-    what is told beside the length of a piece.
+    extensions beside the length of a chunk.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -162,7 +162,7 @@ class Bounded(io.RawIOBase):
         return True
 
     def readinto(self, into: Any) -> int | None:
-        """Receive some bytes, of which there may not be any more than the bound."""
+        """Receive some bytes, within the bound."""
         if self._left == 0:
             raise http.client.HTTPException(f"it sent more than {LONGEST_EXCHANGE} bytes")
         got: int | None = self._raw.readinto(memoryview(into)[: self._left])

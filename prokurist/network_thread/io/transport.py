@@ -80,7 +80,7 @@ def begun(made: socket.socket, address: SocketAddress) -> bool:
     """Begin to connect a socket.
 
     Returns:
-        Whether it is done already; else the socket becomes writable when it is.
+        True if it is done already; else the socket becomes writable when it is.
 
     Raises:
         OSError: It failed at once.

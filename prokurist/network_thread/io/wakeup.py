@@ -75,7 +75,7 @@ class Wakeup:
     def taken(self) -> None:
         """Take the byte, then clear the flag, in this order (see `ask`).
 
-        One read: what racing wakers may have left beyond it, the next turn takes.
+        One read: bytes of racing wakers beyond it are left to the next turn.
         """
         with suppress(BlockingIOError):
             os.read(self._reading, DRAINED_AT_ONCE)

@@ -1,10 +1,9 @@
-"""Waiting for all sockets at once, reading what came and writing what is left over.
+"""Wait for all sockets at once, with reads of their frames and writes of unwritten rests.
 
 Thread: the network thread.
-Invariants: a socket that is watched for reading is read within `wait`, by a
-bounded amount before the others get their turn; what it brought is told by the
-same `wait` that read the last of it; only the watch reads from it. Of a frame that the
-system did not take at once the watch writes the rest.
+Invariants: a socket watched for reading is read within `wait`, by a bounded amount before the
+others get their turn; its frames come from the same `wait` that read the last of them; only the
+watch reads from it. The watch writes the rest of a frame that the system did not take at once.
 
 The pure twin is the specification. The native one does all of a wait without the
 GIL and comes back for whole frames only, read or written, since beside a busy application
@@ -37,8 +36,8 @@ class Seen(NamedTuple):
 
     Attributes:
         number: The number of the socket.
-        writable: Its connect is over, or what was to be written is, or that has failed;
-            told only where it was watched for that.
+        writable: Its connect or its write has ended, or failed; only where it was watched for
+            that.
         frames: Whole frames that have come.
         end: Why nothing can come any more, as an error or in words; None while it can.
     """
@@ -63,7 +62,7 @@ class Watch(Protocol):
         ...
 
     def add(self, number: int, made: socket, interest: int) -> None:
-        """Watch a socket, which must not block.
+        """Watch a non-blocking socket.
 
         Args:
             number: A number that no watched socket bears.
@@ -93,7 +92,7 @@ class Watch(Protocol):
         ...
 
     def write(self, number: int, rest: memoryview) -> None:
-        """Write within `wait`, as the system takes it; what was given before is dropped.
+        """Write within `wait`, as the system takes it; an earlier rest is dropped.
 
         Args:
             number: A socket that is watched for writing, from now on.
@@ -121,7 +120,7 @@ class Watch(Protocol):
         ...
 
     def last_words(self, number: int) -> Seen:
-        """Read what is there already, without waiting."""
+        """Read available bytes, without waiting."""
         ...
 
     def progress(self, number: int) -> "Progress":
@@ -129,7 +128,7 @@ class Watch(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop watching all sockets, which stay open."""
+        """Stop watching all sockets; they stay open."""
         ...
 
 
@@ -138,8 +137,7 @@ MakeWatch: TypeAlias = Callable[[int, int], Watch]
 frame that is accepted, in bytes."""
 
 WAKE: Final = -1
-"""The number under which `wait` tells that the descriptor was readable. Emptying it
-is the caller's business."""
+"""Number of the wake-up descriptor in the results of `wait`. The caller empties it."""
 
 
 def check_interest(interest: int) -> None:

@@ -55,12 +55,12 @@ class ApplicationSteps:
         return commit_in(await self._made(Step(StepKind.POSITIONS, partitions)))
 
     async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
-        """Have the next poll commit what stays assigned, without waiting for its answer."""
+        """Have the next poll commit the kept partitions, without waiting for its answer."""
         if self._auto_commit and partitions:
             await self._made(Step(StepKind.COMMIT, partitions))
 
     async def tell(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> bool:
-        """Have the listener called, if there is one; returns whether it has not raised."""
+        """Have the listener called, if there is one; return True unless it raised."""
         if not self.is_heard:
             return True
         return (await self._made(Step(kind, partitions))).error is None
@@ -68,10 +68,10 @@ class ApplicationSteps:
     async def revoke(
         self, partitions: frozenset[TopicPartition]
     ) -> tuple[bool, AutoCommit | None]:
-        """Have the listener, if there is one, told of what goes.
+        """Have the listener, if there is one, called with revoked partitions.
 
         Returns:
-            Whether it has raised nothing; and what to commit that it has had stored.
+            True unless it raised; and the commit of offsets that it stored.
         """
         if not self.is_heard:
             return True, None

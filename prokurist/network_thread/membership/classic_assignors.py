@@ -1,12 +1,12 @@
-"""The assignors of one member of a classic group, in the order in which it prefers them.
+"""Assignors of one member of a classic group, in its order of preference.
 
 Thread: the network thread alone. Kafka's own assignors run here; a user's run on the
-application thread, as steps of its next poll, like all of the user's code. What it
-raises there, and what it answers that makes no sense, is fatal to the membership.
+application thread, as steps of its next poll, like all of the user's code. An error there, or a
+senseless answer, is fatal to the membership.
 
-Members whose assignors are all cooperative keep what they read during a rebalance; one
-that knows an eager one, too, gives up everything before each (KIP-429), because until
-the group has chosen it is not known which it will be.
+Members with cooperative assignors only keep their partitions during a rebalance; one that knows
+an eager one, too, gives up everything before each (KIP-429), because the group has not chosen
+yet.
 """
 
 from collections.abc import Callable, Sequence

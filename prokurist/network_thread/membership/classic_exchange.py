@@ -1,8 +1,8 @@
 """Requests of a classic member to its coordinator: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-Thread: the network thread alone. Here the coordinator is found, asked, and its codes
-are judged by the tables; what that means for the member is the member's to decide. A
-verdict that no patience mends is raised, with a text that says what a person can do.
+Thread: the network thread alone. This finds and asks the coordinator, and judges its error
+codes by the tables; the member decides on the consequences. A fatal verdict is raised, with a
+text that names the way out.
 
 JoinGroup and SyncGroup have a lane of their own, because the broker parks them until
 the others have come; heartbeats and the leave share theirs with commits.
@@ -64,7 +64,7 @@ class MemberGeneration:
 
 @dataclass(frozen=True, slots=True)
 class GroupReply(Generic[Response]):
-    """The answer to one request, and what follows from it.
+    """Answer to one request, with the action that it asks for.
 
     Attributes:
         action: The action to take.
@@ -96,7 +96,7 @@ class ClassicExchange:
     async def join(
         self, call: Call, member_id: str, protocols: tuple[tuple[str, bytes], ...], reason: str
     ) -> GroupReply[JoinGroupAnswer]:
-        """Send JoinGroup, which is answered when all members have joined."""
+        """Send JoinGroup; it is answered when all members have joined."""
         context = self._context
         request = JoinGroup(
             context.group_id,
@@ -218,7 +218,7 @@ class ClassicExchange:
         return action, self._explained(error) if action is Action.FATAL else error
 
     def _explained(self, error: KafkaException) -> KafkaException:
-        """The same error with a text that says what to do."""
+        """Add the way out to an error's text."""
         context = self._context
         said: KafkaException
         match error:

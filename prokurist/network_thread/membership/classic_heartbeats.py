@@ -26,8 +26,8 @@ AGAIN = frozenset({Action.RETRY, Action.REDISCOVER, Action.REFRESH})
 """Verdicts that say nothing of the member: it only has to be heard."""
 
 LATE_REFUSALS: Final = 12.0
-"""Seconds in which a coordinator that cannot write has refused a commit, and a heartbeat behind
-it on the connection: each waits there for `offsets.commit.timeout.ms`, 5 s."""
+"""Seconds until a coordinator that cannot write has refused a commit, and a heartbeat behind it
+on the connection: each waits there for `offsets.commit.timeout.ms`, 5 s."""
 
 
 class ClassicHeartbeats:
@@ -39,7 +39,7 @@ class ClassicHeartbeats:
         interval: `heartbeat.interval.ms`, in seconds.
         session: `session.timeout.ms`, in seconds.
         told: Called with the action that a heartbeat's answer asks for.
-        refused: Called with each failed authentication, after which they go on.
+        refused: Called with each failed authentication; heartbeats go on.
         failed: Called with a fatal error, after which they stop.
 
     Attributes:

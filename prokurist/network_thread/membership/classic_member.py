@@ -1,19 +1,19 @@
-"""A member of a classic group: when rounds begin, and what ends its place.
+"""Member of a classic group: the beginnings of rounds, and the ends of its membership.
 
 Thread: the network thread alone.
 
-A round begins when a poll asks for it, for in it the application may have to give up what
-it works on; then it goes on in the background, regardless of what the application does, and so
-do heartbeats. Reasons for the next one are kept until then:
+A round begins when a poll asks for it, since the application may have to give up partitions in
+work; then it goes on in the background, independent of the application, and so do heartbeats.
+Reasons for the next one are kept until then:
 
 - the group has begun one, or the user wants one;
-- what is subscribed to has changed, or what a pattern matches, or, for the leader, how
-  many partitions there are.
+- the subscription has changed, or the matches of a pattern, or, for the leader, a number of
+  partitions.
 
 A membership ends by `leave`, because the application does not poll any more, because the
-coordinator has removed the member, or because it refuses it for good. In each
-case nothing of what was read is returned from that moment on. Only in the third does a
-round begin at once: everything is lost already, and nothing is left to wait for.
+coordinator has removed the member, or because it refuses it for good. In each case no record
+read before is returned from that moment on. Only in the third does a round begin at once:
+everything is lost already, and nothing is left to wait for.
 """
 
 from collections.abc import Coroutine, Sequence

@@ -7,9 +7,9 @@ is an exception at one of its `await`s:
                 ▲ └─┘   │
                 └───────┘  (the group has begun another round meanwhile)
 
-Members that keep what they read (cooperative) may have to give some of it up in `take`;
-then another round follows, in which that is given out. The others have given up
-everything in `prepare`, which therefore only begins inside a poll.
+Cooperative members may have to give up some partitions in `take`; then another round follows,
+in which the leader assigns those. The others have given up everything in `prepare`, which
+therefore only begins inside a poll.
 """
 
 from typing import Final, Protocol
@@ -40,7 +40,7 @@ from prokurist.types import TopicPartition, counted
 PAUSE: Final = "rebalance backoff"
 
 AT_ONCE: Final = 2
-"""Rounds in a row without a pause: what is given up in one is given out in the next."""
+"""Most rounds in a row without a pause: one gives partitions up, the next assigns them."""
 
 
 class Place(Protocol):
@@ -80,7 +80,7 @@ class ClassicRound:
         topics: Topics it has an eye on.
 
     Attributes:
-        joined_as: The topics with which it has asked to be let in last.
+        joined_as: The topics in its last JoinGroup.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ClassicRound:
     # --- prepare ---------------------------------------------------------------------
 
     async def _prepare(self, term: int, *, lost: bool) -> None:
-        """Revoke what must not be kept during the rebalance."""
+        """Revoke partitions that must not be kept during the rebalance."""
         if lost:
             await self._transitions.lose(term)
             return
@@ -255,7 +255,7 @@ class ClassicRound:
     # --- take ------------------------------------------------------------------------
 
     async def _take(self, term: int, part: tuple[TopicPartition, ...]) -> str | None:
-        """Take what is newly assigned, and revoke what is not.
+        """Take newly assigned partitions, and revoke missing ones.
 
         Returns:
             Why another round has to follow; None if it need not.

@@ -27,7 +27,7 @@ class ClassicState(Enum):
     WAITING = "waiting"
     """Not in the group; the next poll begins a round."""
     PREPARING = "preparing"
-    """A round has begun: what must not be kept during it is given up."""
+    """A round has begun: give up partitions that must not be kept during it."""
     JOINING = "joining"
     """JoinGroup is on its way, or the coordinator is being looked for."""
     SYNCING = "syncing"
@@ -66,7 +66,7 @@ IN_A_ROUND: Final = frozenset(
         ClassicState.TAKING,
     }
 )
-"""Those in which a round is under way."""
+"""States with a round in progress."""
 
 
 STANDING: Final[Mapping[ClassicState, MembershipState]] = MappingProxyType(

@@ -2,11 +2,11 @@
 
 Thread: the network thread alone.
 
-Beside what a pattern matches, that is what the leader's assignment rests on: it shared out
-partitions as they were at that moment. It looks at the topics of all members for as long as
-that holds, and asks for another round when their number of partitions has changed: no other
-member does (topics that appear or go included). That replicas move between racks is no
-reason: a broker that is away for a moment would be one.
+Beside the matches of a pattern these are the topics of the leader's assignment, which was made
+for their numbers of partitions. The leader watches the topics of all members as long as the
+assignment holds, and asks for another round when a number has changed: no other member does
+(topics that appear or go included). A move of replicas between racks is no reason: a broker
+that is away for a moment would be one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,7 +64,7 @@ class ClassicTopics(Patterns):
         """Return the reason for a rebalance; None without one.
 
         Args:
-            joined_as: The topics with which we joined it.
+            joined_as: The topics in the last JoinGroup.
         """
         if self._subscription.subscribed is None:
             return None

@@ -1,4 +1,4 @@
-"""Errors of ConsumerGroupHeartbeat, with texts that say what to do.
+"""Errors of ConsumerGroupHeartbeat, with the way out in their texts.
 
 Thread: the network thread alone.
 """
@@ -57,7 +57,7 @@ class ConsumerErrors:
         return error
 
     def explained(self, code: int, message: str | None) -> KafkaException:
-        """The exception for an error code, with what to do about it."""
+        """The exception for an error code, with the way out."""
         error = CONSUMER_GROUP_HEARTBEAT.error(code, message)
         group = self._context.group_id
         if code == UNSUPPORTED_VERSION:

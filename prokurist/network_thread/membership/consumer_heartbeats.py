@@ -1,8 +1,8 @@
 """Heartbeats of a member by the consumer protocol: one at a time, when due or at once.
 
 Thread: the network thread alone. They are due when the coordinator's interval is over, counted
-from the last sending, and at once when there is something to say. They go on regardless of
-what the application does; what an answer means for the membership, the member says.
+from the last sending, and at once when there are changes. They are independent of the
+application; the member handles the answers.
 """
 
 from collections.abc import Callable
@@ -120,7 +120,7 @@ class ConsumerHeartbeats:
             due = context.timer.now
 
     async def _heartbeat(self) -> tuple[float, Action]:
-        """Send a heartbeat; returns when it was sent, and what follows from the answer."""
+        """Send a heartbeat; return the time of sending, and the action by the answer."""
         context = self._context
         call = Call("heartbeat", context.timer.now, NEVER)
         try:

@@ -3,13 +3,13 @@
 Thread: the network thread alone.
 
 One operation sends heartbeats (`ConsumerHeartbeats`), another has partitions change hands
-(`Reconciler`). Here stands what begins and ends a membership, and what an answer means for it.
-Heartbeats stop when the application has not polled for `max.poll.interval.ms`.
+(`Reconciler`). This begins and ends memberships, and handles answers. Heartbeats stop when the
+application has not polled for `max.poll.interval.ms`.
 
 - Joining begins with a poll that was asked for. After that the application is needed only
   for its listener's callbacks.
-- Put out (FENCED), the member loses everything in that moment, tells the listener, and
-  joins again. A fatal refusal is what every poll raises until the user unsubscribes.
+- Fenced (FENCED), the member loses everything in that moment, calls the listener, and joins
+  again. Every poll raises a fatal refusal until the user unsubscribes.
 - Leaving sends one heartbeat, and waits for no more than its answer.
 """
 
@@ -124,7 +124,7 @@ class ConsumerMember:
 
     @property
     def standing(self) -> MembershipState:
-        """See `Membership`; what is given and has no name yet is still to come."""
+        """See `Membership`; assigned partitions without a known name are pending."""
         if self.state is MemberState.STABLE and self._reconciler.lacks_names:
             return STANDING[MemberState.RECONCILING]
         return STANDING[self.state]
@@ -220,7 +220,7 @@ class ConsumerMember:
         self._context.ask_for_poll()
 
     def _end(self, state: MemberState) -> None:
-        """End the identity: what is owned may be other members' from now on."""
+        """End the identity: other members may own the partitions from now on."""
         self._stop()
         self._move(state)
         self._context.member_identity.put_out()
@@ -270,7 +270,7 @@ class ConsumerMember:
         self._tell_owned(owes=changed)
 
     def _tell_owned(self, *, owes: bool) -> None:
-        """Send what is owned, unless the coordinator knows it."""
+        """Send owned partitions, unless the coordinator knows them."""
         if owes:
             self._terms.owe()
         if self.state in COUNTED and not self._terms.has_said(self._reconciler.owned()):
@@ -288,7 +288,7 @@ class ConsumerMember:
     # --- answers to heartbeats -------------------------------------------------------
 
     def _met(self, error: KafkaException) -> Action:
-        """Decide what an error of a heartbeat without an answer leads to."""
+        """Choose the action for an error of a heartbeat without an answer."""
         self._terms.forget()
         if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
             self._fail(self._refusals.unspoken(error))

@@ -30,7 +30,7 @@ class MemberState(Enum):
     JOINING = "joining"
     """The first heartbeat is to be answered."""
     STABLE = "stable"
-    """It owns what the coordinator wants it to."""
+    """It owns its target assignment."""
     RECONCILING = "reconciling"
     """Partitions are changing hands."""
     FENCED = "fenced"
@@ -58,7 +58,7 @@ MOVES: Final[Mapping[MemberState, frozenset[MemberState]]] = MappingProxyType(
 )
 
 COUNTED: Final = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.RECONCILING})
-"""The states in which the coordinator counts it, or may; it sends heartbeats in them."""
+"""States in which the coordinator counts the member, or may; it sends heartbeats in them."""
 
 
 STANDING: Final[Mapping[MemberState, MembershipState]] = MappingProxyType(

@@ -1,10 +1,10 @@
-"""Fills in ConsumerGroupHeartbeat: only what has changed since the last one.
+"""Fills in ConsumerGroupHeartbeat: only changes since the last one.
 
 Thread: the network thread alone.
 
-The coordinator keeps what it was told. So each heartbeat leaves out what it has said
-already, and all of it is said again when a membership begins and after an error: it is not
-known then what has arrived.
+The coordinator remembers earlier fields. So each heartbeat leaves out unchanged ones, and all
+are sent again when a membership begins and after an error, since the last request may not have
+arrived.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SentTerms:
 
 
 class HeartbeatTerms:
-    """Fills in each heartbeat with what the coordinator does not know yet.
+    """Fills in each heartbeat with fields unknown to the coordinator.
 
     Args:
         context: Who we are.
@@ -62,8 +62,9 @@ class HeartbeatTerms:
         Args:
             epoch: The member's.
             subscribed: The subscription.
-            owned: What it owns: it is said when it changes.
-            listed: What is said then: with what comes, which others must not be given.
+            owned: The owned partitions, sent when they change.
+            listed: The partitions to send then: with those being taken, which must not go to
+                others.
         """
         pattern = subscribed.pattern
         by_broker = isinstance(pattern, SubscriptionPattern)
@@ -105,11 +106,11 @@ class HeartbeatTerms:
         self._said = self._saying
 
     def forget(self) -> None:
-        """Say everything the next time: it is not known what the coordinator has received."""
+        """Send everything the next time: the last request may not have arrived."""
         self._said = None
 
     def owe(self) -> None:
-        """Send what is owned in the next heartbeat, even if it was sent before."""
+        """Send owned partitions in the next heartbeat, even if they were sent before."""
         self._owes = True
 
     def has_said(self, owned: tuple[TopicIdPartitions, ...]) -> bool:

@@ -1,9 +1,8 @@
 """The leader's part of a classic group: subscriptions of all members in, assignments out.
 
-What the others say of themselves comes from clients of any kind and age, and what an
-assignor answers may be a user's own code. Neither may hurt: a subscription that cannot
-be read is one to nothing, and told of; an assignment that makes no sense is
-an error that names the assignor and what is wrong with it.
+Subscriptions of other members come from clients of any kind and age, and an assignor may be a
+user's own code. Neither may hurt: an unreadable subscription counts as empty, with a warning; a
+senseless assignment is an error that names the assignor and the fault.
 
 Thread: the network thread alone; pure functions.
 """
@@ -29,7 +28,7 @@ def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
 
 
 def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -> Member:
-    """A member with its subscription; one whose subscription cannot be read gets nothing."""
+    """Return a member with its subscription; an unreadable one counts as empty."""
     try:
         return encoding.subscriber(
             joined.metadata, joined.member_id, joined.instance_id, elements
@@ -51,7 +50,7 @@ def partitions_of(cluster: Cluster, topics: Iterable[str]) -> dict[str, list[Par
 
 
 def counts_of(cluster: Cluster, topics: Iterable[str]) -> dict[str, int]:
-    """The number of partitions of each topic, on which an assignment depends."""
+    """Count the partitions of each topic, the input of an assignment."""
     return {topic: len(cluster.partitions_of(topic)) for topic in topics}
 
 
@@ -70,7 +69,7 @@ def checked(
         parts: Its answer.
         members: Who there is.
         topics: All topics, with their partitions.
-        cooperative: Whether members keep what they read until they are told to give it up.
+        cooperative: True if members keep their partitions until the assignment takes them away.
 
     Returns:
         The part of each member; an empty one for a member that was left out.
@@ -152,7 +151,7 @@ def check_nothing_is_taken(
 
 
 def nonsense(assignor: str, what: str) -> KafkaException:
-    """The error for an assignor whose answer cannot be used."""
+    """The error for an assignor with an unusable answer."""
     return KafkaException(
         f"assignor {assignor!r} of partition.assignment.strategy {what}; this consumer has "
         f"left the group, so that another member can lead it: mend the assignor, or configure "

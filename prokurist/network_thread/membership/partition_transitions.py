@@ -1,15 +1,14 @@
 """Revokes, takes and loses partitions: the steps for each, and their order.
 
-Thread: the network thread alone. Each of these is an operation; what it waits for is the
-application, which may be computing, or the coordinator. Any event that ends it (a fence, a
-departure) leaves the partitions where they are, and no record of them is returned.
+Thread: the network thread alone. Each of these is an operation; it waits for the application,
+which may be computing, or for the coordinator. Any event that ends it (a fence, a departure)
+leaves the partitions where they are, and no record of them is returned.
 
-Given back: nothing of them is returned any more; with auto-commit, how far the next
-poll finds them is committed; the listener hears of it; what it has had stored is committed;
-they are gone. Taken: they are
-assigned, with auto-commit when how far the others have come is on its way to the
-coordinator; the listener hears of it; then they are read. Lost: as given back, and nothing
-is committed, for they may be another's already.
+Revoke: no more records are returned; with auto-commit the positions at the next poll are
+    committed; the listener is called; offsets that it stored are committed; the partitions are
+    removed. Take: the partitions are assigned, with auto-commit once the positions of the
+    others are on their way to the coordinator; the listener is called; then they are read.
+    Lose: as revoke, without any commit, for other members may own them already.
 """
 
 from collections.abc import Mapping
@@ -118,7 +117,7 @@ class PartitionTransitions:
         return True
 
     def begin(self, term: int, partitions: Partitions) -> bool:
-        """Have partitions read of which the listener was told; False for an old term."""
+        """Start reading partitions after the listener's call; False for an old term."""
         begun = self._subscription.begin(term, partitions)
         if begun:
             # A poll that waits already has looked for their positions before.
@@ -139,7 +138,7 @@ class PartitionTransitions:
         self._drop(term, self._subscription.owned())
 
     def tell_left(self, partitions: Partitions, *, lost: bool) -> None:
-        """Emit what a member that has left had, as the listener was told of it."""
+        """Emit the partitions of a member that has left, as the listener heard of them."""
         if not lost:
             self._tell(PARTITIONS_REVOKED, partitions)
         elif not self._told_lost:

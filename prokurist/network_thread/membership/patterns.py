@@ -51,7 +51,7 @@ class Patterns:
         return self.subscribed
 
     def seek(self) -> bool:
-        """Request metadata for a pattern; returns whether its matches are known."""
+        """Request metadata for a pattern; return True if its matches are known."""
         subscribed = self._subscription.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         self._metadata.interest.everything = isinstance(pattern, re.Pattern)
@@ -96,7 +96,7 @@ class Patterns:
 
 
 def matching(pattern: re.Pattern[str], cluster: Cluster, *, internal: bool) -> frozenset[str]:
-    """The topics whose whole name matches a pattern."""
+    """Return the topics with names that fully match a pattern."""
     return frozenset(
         name
         for name, view in cluster.topics.items()

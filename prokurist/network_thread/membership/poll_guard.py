@@ -2,12 +2,12 @@
 
 Thread: the network thread alone.
 
-A poll sends no signal: when the interval is over, the guard looks whether there was one. No
-member is late while it is inside a poll, however long that takes.
+A poll sends no signal: when the interval is over, the guard checks for one. No member is late
+while it is inside a poll, however long that takes.
 
 Each step of an iteration counts as well, and costs it nothing: from time to time the guard
-looks which record is in hand, and if it has changed, the application is alive. So an
-application that stops amid an iteration is noticed up to a `GRAIN` late, and never early.
+compares the record in hand, and a change shows that the application is alive. So an application
+that stops amid an iteration is noticed up to a `GRAIN` late, and never early.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class PollGuard:
 
     Args:
         poll_activity: When there was a poll last.
-        subscription: Which record an iteration has handed out.
+        subscription: The subscription, with the record in an iteration's hand.
         timer: The Timer.
         interval: Seconds between two polls at most.
         missed: Called once when it was longer, with how long that was.

@@ -2,10 +2,10 @@
 
 Thread: the network thread alone.
 
-All members get their assignments in one moment, and each of them then sends the same
-requests. What does not depend on the assignment is done before, while the answer to
-JoinGroup waits at the broker: a connection for heartbeats and commits, the topics' metadata,
-and the versions and codecs of the requests.
+All members get their assignments in one moment, and each of them then sends the same requests.
+Work independent of the assignment is done before, while the answer to JoinGroup waits at the
+broker: a connection for heartbeats and commits, the topics' metadata, and the versions and
+codecs of the requests.
 """
 
 from typing import Final

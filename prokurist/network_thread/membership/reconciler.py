@@ -2,19 +2,18 @@
 
 Thread: the network thread alone.
 
-First everything that goes is given back, then everything that comes is taken; what
-came to be wanted meanwhile is done after that. Where a topic's name is not known yet,
-its partitions wait, and the others do not. When the listener has raised something it
-stops where it stands, and the next poll tries again.
+First all missing partitions are revoked, then all new ones are taken; changes of the target
+meanwhile come after that. A topic with an unknown name delays its own partitions, and no
+others. When the listener has raised an error, it stops in place, and the next poll tries again.
 
-Whenever the coordinator has changed its mind, and nothing is left to be given back, it has
-to be told what is owned, even if that is what it was told before: it may have wanted us to
-have something meanwhile, and gives that to no other until it hears that we have not. That
-holds as well where the listener refuses what comes: others do not wait for that.
+Whenever the target has changed, and nothing is left to be revoked, the owned partitions are
+sent to the coordinator, even if they are the same as before: it may have assigned us some
+meanwhile, and gives those to no other member until it hears that we do not own them. That holds
+as well where the listener refuses new partitions: others do not wait for that.
 
-What the coordinator wants us to have is no other's until we say that we do not own it, and
-it takes a list without it for that word. So a list that is sent while something comes, as
-everything is said again after an error, contains what comes: its callback may be running.
+A partition of our target is no other member's until we report that we do not own it, and a list
+without it counts as that report. So a list sent while partitions are being taken, as everything
+is sent again after an error, contains them: their callback may be running.
 
 A partition is held by the id of its topic: a topic that was deleted and made again is
 another one, even under the same name. Where brokers give an id another name, what is held
@@ -83,7 +82,7 @@ class Reconciler:
         self._work: Operation[ReconcileOutcome] | None = None
 
     def begin(self, term: int) -> None:
-        """Begin a membership, which owns nothing."""
+        """Begin a membership, without any partitions."""
         self.stop()
         self._term = term
         self._target = frozenset()
@@ -116,7 +115,7 @@ class Reconciler:
         self.go_on()
 
     def go_on(self) -> None:
-        """Start an operation for what is left, if none is running."""
+        """Start an operation for the remaining changes, if none is running."""
         if self._work is None and self.is_needed:
             work = Operation(self._reconcile(), "reconciliation", self._ended)
             self._work = None if work.ended else work
@@ -137,14 +136,15 @@ class Reconciler:
         return self._names.lacking
 
     def owned(self) -> tuple[TopicIdPartitions, ...]:
-        """The owned partitions, whose change is told to the coordinator.
+        """Return the owned partitions, to be sent when they change.
 
-        What goes is owned until it is gone, even if its coming was not told yet.
+        Partitions count as owned until their revocation has ended, even if they were not sent
+        yet.
         """
         return by_topics(self._owned())
 
     def owned_or_coming(self) -> tuple[TopicIdPartitions, ...]:
-        """The same with what comes, unless the listener has refused it: it is no other's."""
+        """Return them with those being taken, unless the listener has refused these."""
         return by_topics(self._owned() | (self._target - self._refused))
 
     # --- the work --------------------------------------------------------------------
@@ -206,7 +206,7 @@ class Reconciler:
         )
 
     def _named(self) -> Mapping[TopicPartition, UUID]:
-        """The target's partitions whose topic names are known; the others are looked up."""
+        """Return the target's partitions with known topic names; look the others up."""
         ids = {each for each, _ in self._target}
         names = self._names.of(ids | set(self._held.values()))
         self._names.want(ids - names.keys())

@@ -2,9 +2,9 @@
 
 Thread: the network thread alone.
 
-An assignment may come before the metadata of its topics, and of topics that only the
-broker's pattern matches there is none at all. So what the snapshot of the cluster does
-not tell is asked by id, of any broker, for as long as it is wanted.
+An assignment may come before the metadata of its topics, and topics matched only by the
+broker's pattern have none at all. So names missing in the snapshot of the cluster are requested
+by id, of any broker, for as long as they are wanted.
 """
 
 from collections.abc import Callable, Collection

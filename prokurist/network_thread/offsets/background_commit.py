@@ -1,14 +1,13 @@
 """Automatic commits: a snapshot of positions, tried again until the coordinator has it.
 
-Thread: the network thread alone. Which positions, and when, the application thread
-decides, at the start of a poll; here a snapshot is never made newer.
+Thread: the network thread alone. The application thread chooses the positions, at the start of
+a poll; here a snapshot is never made newer.
 
-It may become too old instead. Between two of its attempts the user may commit by
-hand, or the positions of a newer moment may go out: to try the old ones once more
-would set the group back. So each later commit takes its partitions out of
-every snapshot that is under way, and a snapshot of which nothing is left has ended.
-An attempt that is on the wire already does no harm: the later commit is behind it, on
-the same connection, and a broker takes one after the other.
+It may become too old instead. Between two of its attempts the user may commit by hand, or newer
+positions may go out: a repetition of the old ones would set the group back. So each later
+commit takes its partitions out of every snapshot under way, and an empty snapshot has ended. An
+attempt that is on the wire already does no harm: the later commit is behind it, on the same
+connection, and a broker takes one after the other.
 """
 
 from collections.abc import Iterable
@@ -28,10 +27,10 @@ class BackgroundCommits:
         self._overtaken: dict[Call, set[TopicPartition]] = {}
 
     async def commit(self, wish: AutoCommit) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Commit a snapshot; what is replaced between two attempts is left out.
+        """Commit a snapshot, without partitions replaced between two attempts.
 
         Returns:
-            What was committed.
+            The committed offsets.
         """
         overtaken = self._overtaken[wish.call] = set()
         try:

@@ -35,8 +35,7 @@ class CommitCounters:
     Attributes:
         kinds: By `sync`, `async` and `auto`.
         done_at: When the coordinator took the last one; None before the first.
-        unsettled: Partitions that are looked up, and whose offsets a transaction that is open
-            has yet to settle.
+        unsettled: Looked-up partitions with offset commits in an open transaction.
     """
 
     __slots__ = ("done_at", "kinds", "unsettled")
@@ -48,7 +47,7 @@ class CommitCounters:
 
     @contextmanager
     def counted(self, kind: str, now: Callable[[], float]) -> Iterator[None]:
-        """Count a commit by the way in which it ends.
+        """Count a commit by its result.
 
         Args:
             kind: `sync`, `async` or `auto`.

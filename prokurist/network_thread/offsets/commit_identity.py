@@ -1,17 +1,17 @@
-"""Chooses the member id and the epoch for a commit, by the membership in which it was made.
+"""Chooses the member id and the epoch for a commit, by the membership of its beginning.
 
 Thread: the network thread alone.
 
-A commit carries the identity of the moment in which it was made. Its attempts may carry
-a newer epoch as long as the membership is the same and all its partitions are still owned:
-then no other member can have gone on from there. Otherwise it has failed, and is never sent
-with a newer epoch on old offsets.
+A commit carries the identity of its beginning. Its attempts may carry a newer epoch as long as
+the membership is the same and all its partitions are still owned: then no other member can have
+gone on from there. Otherwise it has failed, and is never sent with a newer epoch on old
+offsets.
 
 Under the classic protocol a new generation ends the commits of older ones, also those of a
-member that takes part in it: their caller hears that the group has rebalanced, and commits
-again after the next poll. What a member commits last, in `close` or `unsubscribe`, has no
-next poll. It follows the member into the new generation, for partitions that the member has
-owned throughout (which needs a cooperative assignor).
+member that takes part in it: their caller gets a rebalance error, and commits again after the
+next poll. The last commit of a member, in `close` or `unsubscribe`, has no next poll. It
+follows the member into the new generation, for partitions owned throughout (with a cooperative
+assignor).
 """
 
 from collections.abc import Callable, Collection
@@ -70,7 +70,7 @@ def not_counted(made_by: Identity, fatal: KafkaException | None) -> CommitFailed
 
 
 class CommitIdentities:
-    """Chooses the identity under which a commit is sent, or refuses it.
+    """Chooses the identity of a commit's request, or refuses it.
 
     Args:
         member_identity: Who we are.
@@ -78,8 +78,8 @@ class CommitIdentities:
         fatal: The error that ended the membership for good, or None.
 
     Attributes:
-        refused: Emits a code that speaks of the present membership, and whether the member
-            is about to leave.
+        refused: Emits an error code about the present membership, and True if the member is
+            about to leave.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class CommitIdentities:
         return self._member_identity.identity
 
     def of(self, made_by: Identity, partitions: Collection[TopicPartition]) -> Identity:
-        """The identity with which an attempt of a commit is sent.
+        """Return the identity for an attempt of a commit.
 
         Args:
-            made_by: That of the moment in which it was made.
+            made_by: The identity at the time of the commit.
             partitions: The partitions of the commit.
 
         Raises:
@@ -194,11 +194,11 @@ class CommitIdentities:
         return refused
 
     def heed(self, made_by: Identity, sent_as: Identity, codes: Collection[int]) -> None:
-        """Tell the membership what a refused commit says of it, before its caller hears so.
+        """Pass a refused commit's codes to the membership, before its caller gets the error.
 
-        The caller polls next, and partitions that may be another member's by now must not be
-        read from then. What an earlier membership is told says nothing of the present one; nor
-        does it of a member that takes part in a round, which hears of its place by that.
+        The caller polls next, and must not read partitions that may be another member's by
+        then. An error about an earlier membership is no news of the present one; nor is it for
+        a member in a rebalance, which learns its state from that.
 
         Args:
             made_by: The identity at the time of the commit.

@@ -1,9 +1,8 @@
 """Commits offsets, and looks committed offsets up.
 
-Thread: the network thread alone. Each request of a caller is one operation, which can be read
-from top to bottom: find the coordinator, ask it, do what the codes of its answer ask for
-(`coordinator_errors`), and go round again until it is done, fatal, or the caller's time is
-over.
+Thread: the network thread alone. Each request of a caller is one operation, to be read from top
+to bottom: find the coordinator, ask it, handle the error codes of its answer
+(`coordinator_errors`), and repeat until success, a fatal error, or the caller's deadline.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -42,10 +41,10 @@ from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 
 REQUEST_TIMED_OUT = 7
 APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
-"""Codes after which the commit may be in the coordinator's log all the same.
+"""Codes after which the coordinator's log may hold the commit all the same.
 
-COORDINATOR_NOT_AVAILABLE (15) is also what a coordinator makes of a write that was
-appended and not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
+A coordinator also answers COORDINATOR_NOT_AVAILABLE (15) after a write that was appended and
+not replicated in time, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) included.
 """
 
 UNSTABLE = 88
@@ -112,11 +111,11 @@ class CommitManager:
             identity: Who we were when it was wished.
             topics: The topics' ids, as far as known.
             kind: Its kind, for the counters.
-            overtaken: Which of them need no further attempt; it may grow meanwhile.
+            overtaken: Partitions that need no further attempt; it may grow meanwhile.
             table: Actions by error code.
 
         Returns:
-            What was committed.
+            The committed offsets.
         """
         with self.counters.counted(kind, lambda: self._timer.now):
             return await self._commit(call, offsets, identity, topics, overtaken, table)
@@ -218,7 +217,7 @@ class CommitManager:
         """Raise if a topic with an unknown id was recreated, by fresh metadata.
 
         Raises:
-            CommitFailedException: It is, and will never again be what was read.
+            CommitFailedException: It is another topic by now, for good.
         """
         unknown = topics_of(tp for tp, code in failed.items() if code == UNKNOWN_TOPIC_ID)
         now = self._metadata.cluster.ids_of(unknown)
@@ -280,13 +279,13 @@ class CommitManager:
         *,
         stable: bool = True,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Look up what is committed; None for a partition without a commit.
+        """Look up committed offsets; None for a partition without a commit.
 
         Args:
             call: For whom.
             partitions: The partitions.
-            taker: Is given what each answer tells; one for all of them may be long in
-                coming, while a transaction is open.
+            taker: Takes each partial answer; the whole may be long in coming, while a
+                transaction is open.
             stable: True to wait for that transaction.
         """
         return await self._lookups.look_up(call, partitions, taker, stable=stable)

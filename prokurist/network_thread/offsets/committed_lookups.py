@@ -5,8 +5,8 @@ Thread: the network thread alone.
 - Only one that is not written yet can be joined: no answer is older than its
   question. For the same reason a caller does not join one that began before a commit did: it
   may be written before that.
-- Each caller keeps its own deadline and its own ledger, which is told what the
-  look-up does. It ends with the last of them.
+- Each caller keeps its own deadline and its own ledger, with entries for the look-up. It ends
+  with the last of them.
 """
 
 from collections.abc import Callable, Coroutine
@@ -22,7 +22,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 Committed: TypeAlias = dict[TopicPartition, OffsetAndMetadata | None]
 
 Taker: TypeAlias = Callable[[Committed], None]
-"""Is given what one answer tells."""
+"""Takes one partial answer."""
 
 
 class Asking(Protocol):
@@ -31,7 +31,7 @@ class Asking(Protocol):
     def __call__(
         self, call: Call, partitions: frozenset[TopicPartition], told: Taker, /, *, stable: bool
     ) -> Coroutine[Any, Any, Committed]:
-        """Begin; `stable` is whether open transactions are waited for."""
+        """Begin; with `stable`, wait for open transactions."""
 
 
 class LookUp:

@@ -1,7 +1,7 @@
 """Handling of a coordinator's error codes, for commits and look-ups of committed offsets.
 
-Thread: the network thread alone. What each code means stands in the tables of
-`error_actions`; here it is done.
+Thread: the network thread alone. The tables of `error_actions` give the action for each code;
+here it is taken.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,16 +29,16 @@ WORST_FIRST: Final = (
     Action.REFRESH,
     Action.RETRY,
 )
-"""Of several verdicts in one answer, the one that decides what comes next."""
+"""Precedence of actions within one answer."""
 
 
 def as_it_is(error: KafkaException) -> KafkaException:
-    """Raise the coordinator's error without change."""
+    """Return the coordinator's error unchanged."""
     return error
 
 
 class CoordinatorErrors:
-    """Does what the codes of an answer ask for: look the coordinator up, wait, or raise.
+    """Takes the actions for error codes: look the coordinator up, wait, or raise.
 
     Args:
         group_id: The group, for an error's text.
@@ -62,7 +62,7 @@ class CoordinatorErrors:
     def heard_after_commit(
         self, node: Node, failed: Mapping[TopicPartition, int]
     ) -> tuple[Action, KafkaException | None]:
-        """Note what the answer to a commit says of the coordinator."""
+        """Note a commit's answer, as evidence about the coordinator."""
         if not failed:
             self._coordinator.served(node, wrote=True)
             return Action.DONE, None
@@ -96,7 +96,7 @@ class CoordinatorErrors:
         refusal: Callable[[KafkaException], KafkaException] = as_it_is,
         undone: bool = True,
     ) -> Action:
-        """Do what the worst of some codes needs; returns if another attempt may help.
+        """Take the action of the worst code; return if another attempt may help.
 
         Args:
             call: The call, for entries in its ledger.
@@ -109,7 +109,7 @@ class CoordinatorErrors:
             undone: True if they prove that nothing was done.
 
         Returns:
-            What they asked for.
+            The action.
 
         Raises:
             KafkaException: It is fatal to the call.

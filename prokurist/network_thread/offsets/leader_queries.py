@@ -1,10 +1,9 @@
 """Asks the leaders of partitions for offsets and epochs, until all of them have answered.
 
 Thread: the network thread alone. Each leader is asked about all of its partitions at once,
-beside the others: metadata are refreshed, pauses made and attempts repeated for those
-partitions alone that need it. Where an answer is overdue and metadata name another leader,
-that one is asked. What is asked, and what an answer is worth, an `LeaderQuery` says: there is
-one for each API.
+beside the others: metadata are refreshed, pauses made and attempts repeated for only those
+partitions that need it. If an answer is overdue and metadata name another leader, that one is
+asked. A `LeaderQuery` makes the requests and judges the answers: there is one for each API.
 """
 
 from collections.abc import Iterable
@@ -52,7 +51,7 @@ Response = TypeVar("Response")
 
 
 class LeaderQueries:
-    """Sends one request to each leader for its partitions, and repeats what failed.
+    """Sends one request to each leader for its partitions, with retries.
 
     Args:
         client: To ask with.
@@ -175,7 +174,7 @@ class LeaderQueries:
     async def _try(
         self, query: RunningQuery[RowT], node: Node, partitions: list[TopicPartition]
     ) -> bool:
-        """Ask one leader; returns whether our metadata have proved stale.
+        """Ask one leader; return True if our metadata have proved stale.
 
         Raises:
             KafkaException: No patience mends it.
@@ -195,7 +194,7 @@ class LeaderQueries:
         return heard.stale or len(found) < len(heard.found)
 
     def _awaits(self, query: RunningQuery[Any]) -> None:
-        """Note in the ledger which brokers a call waits for."""
+        """Note in the ledger the brokers that a call waits for."""
         waits_for = self._client.awaited(Lane.GENERAL, *query.outstanding)
         query.call.wait_begins(waits_for, self._timer.now)
 
@@ -271,7 +270,7 @@ class LeaderQueries:
             overdue.end()
 
     def _note(self, call: Call, answer: Answer[Any], error: KafkaException) -> None:
-        """Note in the ledger what the answer meant."""
+        """Note the meaning of the answer in the ledger."""
         if answer.attempt is not None:
             call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
 

@@ -28,16 +28,16 @@ from prokurist.types import TopicPartition, named
 
 
 class Outcomes:
-    """Settles what searches for positions have found.
+    """Settles the outcomes of searches for positions.
 
     Args:
         subscription: The consumer's subscription.
         background: Takes errors that no call waits for.
         metadata: Knows the leaders' epochs.
         trace: The client's trace.
-        ended: Called with what is of a topic that is no more: its place is committed
-            unasked no more.
-        refused: Is told of the positions for which an error is raised.
+        ended: Called with partitions of a deleted topic: their offsets are not committed
+            automatically any more.
+        refused: Called with positions for which an error is raised.
 
     Attributes:
         searches: Present searches, by partition.
@@ -103,7 +103,7 @@ class Outcomes:
     def settle_committed(
         self, search: Search, found: Mapping[TopicPartition, Position]
     ) -> None:
-        """Set positions to committed offsets, which leaders may have to validate."""
+        """Set positions to committed offsets; leaders may have to validate them."""
         settled = []
         for tp, position in found.items():
             if tp in search.left:
@@ -227,7 +227,7 @@ class Outcomes:
             self.over(search, wanted.partition, error)
 
     def give_up(self, search: Search) -> None:
-        """End a search: what it has not found may be asked for again by the calls that wait."""
+        """End a search: waiting calls may ask again for the positions it has not found."""
         left = list(search.left.values())
         if self._subscription.given_up(left):
             self._background.nudge()

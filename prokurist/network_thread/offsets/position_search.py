@@ -1,4 +1,4 @@
-"""One look-up of positions in the background: what it has left, and who waits for it.
+"""One background look-up of positions: the missing ones, and its followers.
 
 Thread: the network thread alone. `PositionsManager` does the work.
 """
@@ -74,7 +74,7 @@ class Search:
 
 
 class SearchKind(Enum):
-    """The kinds of searches, by what is asked first."""
+    """Kinds of searches, by their first request."""
 
     GROUP = "the group"
     LEADER = "the leader, who has to confirm it"

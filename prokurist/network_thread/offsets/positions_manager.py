@@ -1,20 +1,20 @@
 """Looks up missing positions of assigned partitions, when a call asks for them.
 
-Thread: the network thread alone. Each look-up is one operation in the background,
-with a deadline of its own: what the group has committed, which the leaders confirm,
-and where that says nothing, what the policy says, by the leaders.
+Thread: the network thread alone. Each look-up is one operation in the background, with a
+deadline of its own: the group's committed offsets, confirmed by the leaders, and without those
+the offsets by the reset policy, from the leaders.
 
-- Each partition goes through these stages by itself. One whose leader is away or silent,
-  or for which the group has no stable answer yet, holds up no other.
+- Each partition goes through these stages by itself. A leader that is away or silent, or a
+  group without a stable answer yet, holds up no other partition.
 - One look-up serves all who wait: a partition is never looked up twice at once.
-- What a `poll` has asked for goes on after that poll, until its own deadline. What
-  only `position` has asked for ends with the last one who waits for it.
+- A search of a `poll` goes on after that poll, until its own deadline. A search of `position`
+  alone ends with the last caller that waits for it.
 - An answer is bound to its ticket. After a seek or another assignment
   in the meantime it is dropped, and nothing more is asked about it.
 - An error ends the look-up for the partitions that it concerns, and for no others.
   A call that waits for one of them raises it; if none does, the next `poll`. Later polls
   look it up again after a back-off (`RefusedPositions`).
-- Of a new leader epoch a poll that waits hears, and asks for what has to be confirmed.
+- A waiting poll is woken by a new leader epoch, and asks for positions to be confirmed.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
@@ -68,7 +68,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class PositionsManager:
-    """Looks up missing positions: by what was committed, by the leaders, by the reset policy.
+    """Looks up missing positions: committed offsets, leaders' validation, the reset policy.
 
     Args:
         subscription: The consumer's subscription.
@@ -79,12 +79,12 @@ class PositionsManager:
         metadata: Knows their epochs.
         commits: Asks the group; None in a client that has none.
         timer: The Timer.
-        backoff: The pauses before what was refused is asked for again.
+        backoff: The pauses before refused positions are requested again.
         patience: `default.api.timeout.ms`, in seconds.
         read_committed: True if logs end at their last stable offset.
         time_of_day: Milliseconds since the epoch, for policies that count back from now.
         trace: The client's trace.
-        ended: Called with what is of a topic that is no more.
+        ended: Called with partitions of a deleted topic.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class PositionsManager:
         """The position of a partition; waits for a search if it is not known.
 
         Raises:
-            NoOffsetForPartitionException: Nothing is committed and there is no policy;
-                it names all partitions of which that is so.
+            NoOffsetForPartitionException: Nothing is committed and there is no policy; it names
+                all such partitions.
             KafkaException: Another error that no patience mends.
         """
         rounds = Rounds(self._timer, "a wait for a position")
@@ -174,7 +174,7 @@ class PositionsManager:
             self._calls.start(search.call, self._work(search))
 
     def _search_for(self, tp: TopicPartition) -> tuple[Search, bool]:
-        """The search for a partition, and whether it is new and has to be started.
+        """Return the search for a partition, and True if it is new and has to be started.
 
         Raises:
             Withdrawn: Its position is not missing any more.
@@ -223,7 +223,7 @@ class PositionsManager:
 
         Args:
             search: The search that they are of.
-            partitions: Which; those that are found, or in the same stage yet, are left out.
+            partitions: The partitions; those found, or still in the same stage, are left out.
             after: The stage that has just answered for them; None for none.
         """
         stages: dict[SearchKind, list[TopicPartition]] = {}
@@ -428,7 +428,7 @@ class PositionsManager:
     # --- how a search ends -----------------------------------------------------------
 
     def drop_stale(self) -> None:
-        """Stop searches whose results are not wanted any more."""
+        """Stop searches without any interest in their results."""
         for search in set(self._outcomes.searches.values()):
             for tp, wanted in tuple(search.left.items()):
                 if not self._subscription.still_wanted(wanted):

@@ -1,4 +1,4 @@
-"""Positions for which an error was raised, and which polls ask for again after a pause.
+"""Positions with a raised error: polls request them again after a pause.
 
 Thread: the network thread alone.
 
@@ -21,7 +21,7 @@ class RefusedPosition:
     """A position that could not be told.
 
     Attributes:
-        ticket: Under which it was asked for: with another one there is no reason to wait.
+        ticket: The ticket of the request; another one ends the wait.
         failures: How often in a row.
         until: Until when it is not asked for again.
     """

@@ -3,10 +3,10 @@
 Thread: the network thread alone; what it tells the calls that follow it goes
 through their own locks.
 
-A look-up in the background has a Call like any other work: that bounds it, and its
-ledger tells what it does. A caller that waits for it has a call with a
-deadline of its own, whose report is to say what the look-up was doing
-meanwhile. So that call follows this one, and its ledger is told everything that this one does.
+A look-up in the background has a Call like any other work, with its deadline and its ledger. A
+caller that waits for it has a call with a deadline of its own, and its timeout report has to
+include the look-up. So that call follows this one, and its ledger gets a copy of every entry of
+this one.
 
 Nothing is written for it when all calls that followed it have ended, even if that was
 not noticed yet. A detached call goes on without followers.
@@ -20,7 +20,7 @@ class SharedCall(Call):
     """A call of the background that other calls follow.
 
     Attributes:
-        detached: Whether it goes on without followers.
+        detached: True if it goes on without followers.
     """
 
     __slots__ = ("_copies", "_followers", "detached")
@@ -45,7 +45,7 @@ class SharedCall(Call):
                 self._copy(attempt, call, now)
 
     def leave_alone(self, call: Call) -> None:
-        """Remove a follower, whose caller waits no more."""
+        """Remove a follower after its caller has left."""
         self._followers.remove(call)
 
     @property

@@ -13,7 +13,7 @@ Values = TypeVarTuple("Values")
 
 
 class Signal(Generic[*Values]):
-    """Calls its listeners in the order in which they were connected."""
+    """Calls its listeners in the order of their connection."""
 
     __slots__ = ("_listeners",)
 
@@ -21,7 +21,7 @@ class Signal(Generic[*Values]):
         self._listeners: tuple[Callable[[*Values], object], ...] = ()
 
     def connect(self, listener: Callable[[*Values], object]) -> None:
-        """Add a listener; what it returns is ignored."""
+        """Add a listener; its result is ignored."""
         self._listeners = (*self._listeners, listener)
 
     def emit(self, *values: *Values) -> None:

@@ -27,7 +27,7 @@ REBUILD_AT: Final = 64
 
 
 class Due:
-    """An entry of the timer: when, why, and what to do."""
+    """An entry of the timer: its time, its reason, and its action."""
 
     __slots__ = ("action", "at", "live", "reason")
 

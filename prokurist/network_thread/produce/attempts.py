@@ -71,7 +71,7 @@ class RequestLedger:
 
     @property
     def was_written(self) -> bool:
-        """Whether the request was written."""
+        """True if the request was written."""
         return bool(self._tries)
 
 
@@ -86,14 +86,14 @@ def spare(attempts: Sequence[Try]) -> int:
 
 
 def may_have_happened(batch: Batch) -> bool:
-    """Whether a broker may have appended a batch that has failed."""
+    """Return True if a broker may have appended a failed batch."""
     return any(attempt.effect for attempt in batch.attempts)
 
 
 def out_of_time(
     batch: Batch, now: float, last_error: BaseException | None, waits: Sequence[Wait]
 ) -> TimeoutException:
-    """What a batch ends with at its `delivery.timeout.ms`."""
+    """Return the error of a batch at its `delivery.timeout.ms`."""
     began = batch.created
     return TimeoutException(
         operation="send",

@@ -1,4 +1,4 @@
-"""What a producer's network thread counts: a step a batch, never one a record.
+"""Counters of a producer's network thread: a step a batch, never one a record.
 
 Thread: the network thread writes, any reads; see `events.counter_types`.
 """
@@ -15,7 +15,7 @@ def sizes() -> Histogram:
 
 
 class TopicProduced:
-    """What was delivered of one topic.
+    """Delivered records and bytes of one topic.
 
     Attributes:
         records: How many.

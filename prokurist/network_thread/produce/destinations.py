@@ -1,4 +1,4 @@
-"""Which partitions wait to be sent to which broker.
+"""Brokers with waiting partitions.
 
 Thread: the network thread alone. A turn looks at the brokers that something waits for, and at
 no partition that has nothing to send.

@@ -1,4 +1,4 @@
-"""What one request to a broker carries: a batch of each partition, in turns.
+"""Content of a request to a broker: a batch of each partition, in turns.
 
 Thread: the network thread alone.
 
@@ -91,7 +91,7 @@ class Drafting:
         return None
 
     def _can_number(self, ids: ProducerIds, partition: PartitionSending) -> bool:
-        """Whether the next batch of a partition can be numbered; else an id is on its way."""
+        """Return True if a partition's next batch can be numbered; else an id is on its way."""
         while ids.current is not None:
             if partition.prepare(ids.current):
                 return True

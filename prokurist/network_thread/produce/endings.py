@@ -1,4 +1,4 @@
-"""How batches end: delivered or failed, with callbacks, memory, and a line in the log.
+"""Ends of batches: delivered or failed, with callbacks, memory, and a line in the log.
 
 Thread: the network thread alone.
 

@@ -1,4 +1,4 @@
-"""What is sent when: batches that are due, to the brokers that can take them.
+"""Sends due batches to brokers that can take them.
 
 Thread: the network thread alone.
 
@@ -192,7 +192,7 @@ class ProduceManager:
             self._end()
 
     def _why_unsent(self, batch: Batch) -> KafkaException | None:
-        """What stands in the way of a batch of which no attempt has met an error."""
+        """Return the obstacle of a batch without any error of an attempt."""
         view = self._metadata.cluster.topics.get(batch.topic)
         leader = self._metadata.cluster.leader(batch.tp)
         if view is not None:
@@ -240,7 +240,7 @@ class ProduceManager:
             self._due = self._timer.at(moment, "batches that linger or expire", nothing)
 
     def sending(self, queue: PartitionQueue) -> PartitionSending:
-        """What is kept of a partition.
+        """Return the sending state of a partition.
 
         Also while its topic is forgotten: numbers that began again under the same epoch would
         pass for those of batches that were written long ago.

@@ -1,4 +1,4 @@
-"""What the network thread keeps of one partition: its order, its pauses, its numbers.
+"""Sending state of one partition: its order, its pauses, its numbers.
 
 Thread: the network thread alone.
 
@@ -96,7 +96,7 @@ class PartitionSending:
         return self.retries[0] if self.retries else None
 
     def may_send_new(self, now: float) -> bool:
-        """Whether a batch may be sent that never was."""
+        """Return True if a batch may be sent for the first time."""
         if self.retries or any(batch.retries for batch in self.in_flight):
             return False
         if not self.in_flight:
@@ -104,7 +104,7 @@ class PartitionSending:
         return self._unresolved is None and self._is_known(now)
 
     def _is_known(self, now: float) -> bool:
-        """Whether the leader refuses what comes before its turn, or nothing is numbered."""
+        """Return True if the leader refuses a batch out of turn, or nothing is numbered."""
         if self.producer is None:
             return True
         if self._acknowledged is None or now - self._acknowledged_at > KNOWN_FOR:
@@ -224,12 +224,12 @@ class PartitionSending:
 
     @property
     def is_unresolved(self) -> bool:
-        """Whether no further batch is numbered until it is known what became of one."""
+        """True while no further batch is numbered: the outcome of one is unknown."""
         return self._unresolved is not None and not self._is_resolved
 
     @property
     def _is_resolved(self) -> bool:
-        """Whether the batch that failed was acknowledged late, or one behind it was."""
+        """True if the failed batch was acknowledged late, or one behind it was."""
         if self._unresolved is None or self._acknowledged is None:
             return False
         producer, last = self._acknowledged
@@ -237,7 +237,7 @@ class PartitionSending:
         return producer == failed and (last - failed_last) % SEQUENCES < SEQUENCES // 2
 
     def is_first(self, batch: Batch) -> bool:
-        """Whether nothing that was numbered before a batch is outstanding."""
+        """Return True if no batch numbered before this one is outstanding."""
         order = self._orders[batch]
         others = (*self.in_flight, *self.retries)
         return not any(

@@ -1,4 +1,4 @@
-"""What the answers to Produce requests mean for their batches.
+"""Handling of Produce answers, for each batch.
 
 Thread: the network thread alone.
 """

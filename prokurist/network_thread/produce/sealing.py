@@ -15,7 +15,7 @@ UNNUMBERED: Final = Numbers(-1, -1, -1)
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How batches are compressed: `compression.type`, and its level where one is given."""
+    """Codec of batches: `compression.type`, and its level where one is given."""
 
     kind: Compression
     level: int | None = None

@@ -26,7 +26,7 @@ LATELY: Final = 30.0
 
 
 class ProducerTopics:
-    """What a producer has to know of topics.
+    """Topics of a producer, with their metadata.
 
     Args:
         accumulator: What is to be sent.
@@ -153,7 +153,7 @@ class ProducerTopics:
 
 
 def shortage(topic: str, code: int, count: int, partition: int | None) -> KafkaException:
-    """Why nothing can be appended to a topic yet."""
+    """Return the reason why nothing can be appended to a topic yet."""
     if code in ABSENT:
         return UnknownTopicOrPartitionException(
             f"{topic} does not exist: create it, or have the cluster create topics "

@@ -1,14 +1,14 @@
-"""Asks brokers which metrics they want, and pushes those (KIP-714).
+"""Fetches brokers' subscriptions to metrics, and pushes those metrics (KIP-714).
 
 Thread: the network thread alone; `pushes` is read by any.
 
-- No call waits for a push. It takes a connection that stands, if there is one; the question for
-  the subscription does so always, unless a caller waits for the client's instance id. So a
-  broker without a receiver costs nothing but a look at what it offers, once in five minutes.
-- Each push, and each question after an answer without metrics, comes an interval after the last
-  answer. The first push after a question comes within half an interval to one and a half, so
-  that clients which have started together do not push together.
-- What a push has told is told once: the next one begins where that ended which was taken last.
+- No call waits for a push. It uses an established connection, if there is one; the request for
+  the subscription always does, unless a caller waits for the client's instance id. So a broker
+  without a receiver costs nothing but a look at its API versions, once in five minutes.
+- Each push, and each request for the subscription after an answer without metrics, comes an
+  interval after the last answer. The first push after such a request comes within half an
+  interval to one and a half, so that clients started together do not push together.
+- Each value is pushed once: the next push begins at the end of the last accepted one.
 - No answer of a broker is an error of the user's calls: it is logged, and at worst ends
   the pushing.
 """
@@ -56,24 +56,24 @@ UNTOLD: Final = 300.0
 UNASKED_TRIES: Final = 3
 """Most quick repetitions of a question for which no caller waits."""
 LEAST: Final = 0.1
-"""Seconds between two pushes at least: what Kafka allows a subscription to say."""
+"""Least seconds between two pushes: Kafka's own limit for a subscription."""
 WAIT: Final = "the telemetry subscription"
 
 
 class TelemetryManager:
-    """Knows what brokers want to be told of this client, and tells it.
+    """Keeps the subscription of brokers to this client's metrics, and pushes them.
 
     Args:
         client: To send with.
         metadata: Knows which broker can be asked.
-        bootstrap: The bootstrap addresses, whose connections serve as well.
+        bootstrap: The bootstrap addresses; their connections serve as well.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         random: For the jitter of the first push.
 
     Attributes:
         source: Where the metrics come from; the client sets it before the thread starts.
-        pushes: Whether a broker wants metrics, and so the last ones of a client that closes.
+        pushes: True if a broker wants metrics, and so the last ones of a client that closes.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class TelemetryManager:
                 pause = told.interval
 
     async def _subscription(self) -> SubscriptionAnswer:
-        """Ask until a broker has told what it wants.
+        """Ask until a broker has answered with its subscription.
 
         Raises:
             KafkaException: A broker has refused for good.
@@ -230,7 +230,7 @@ class TelemetryManager:
             self._refusal = None
 
     async def _to_be_asked(self) -> Node:
-        """A broker whose connection stands, once there is one; any while a caller waits."""
+        """Return a connected broker, once there is one; any while a caller waits."""
         while not self._callers:
             node = self._ready()
             if node is not None:
@@ -258,7 +258,7 @@ class TelemetryManager:
             self._resting.keep(None)
 
     def _ready(self) -> Node | None:
-        """A broker whose connection stands: the last one that was spoken to, if it can be."""
+        """Return a broker with an established connection: the last one used, if possible."""
         ready = [each for each in self._brokers() if self._client.is_ready(each, Lane.GENERAL)]
         if self._node in ready:
             return self._node
@@ -270,7 +270,7 @@ class TelemetryManager:
         yield from self._bootstrap.nodes
 
     def _taken(self, node: Node, answer: SubscriptionAnswer) -> SubscriptionAnswer:
-        """Note what was told, in bounds, and who this client is."""
+        """Note a subscription, within bounds, and the client's instance id."""
         if self._instance is None:
             # A broker that gives no id leaves it to the client, as Java has it.
             chosen = UUID(int=self._random.getrandbits(128), version=4)
@@ -309,15 +309,15 @@ class TelemetryManager:
     async def _push(
         self, told: SubscriptionAnswer, node: Node, last: Call | None = None
     ) -> Action:
-        """Push what is wanted, if there is any of it.
+        """Push the requested metrics, if there are any.
 
         Args:
-            told: What is wanted.
+            told: The subscription.
             node: Whom to tell.
-            last: The call of a client that closes, whose last push it is.
+            last: The call of a client that closes, for its last push.
 
         Returns:
-            Whether the subscription holds (LATER), or is to be asked for (SUBSCRIBE).
+            LATER if the subscription holds, SUBSCRIBE if it is to be requested again.
 
         Raises:
             KafkaException: The broker has refused for good.

@@ -16,7 +16,7 @@ class MetricsSource(Protocol):
     """Reads the client's metrics, and writes them as OpenTelemetry's `MetricsData`."""
 
     def collect(self, prefixes: Sequence[str], *, delta: bool) -> list[bytes]:
-        """The metrics whose names begin with one of some prefixes, what matters most first."""
+        """Return the metrics that match any of some prefixes, the most important first."""
         ...
 
     def document(self, metrics: Sequence[bytes]) -> bytes:
@@ -24,7 +24,7 @@ class MetricsSource(Protocol):
         ...
 
     def taken(self) -> None:
-        """Have the next push tell what comes after the one that was collected last."""
+        """Begin the next push at the end of the last collected one."""
         ...
 
 
@@ -51,7 +51,7 @@ def payload_of(
 
     Args:
         source: Of the metrics.
-        told: What the broker wants.
+        told: The subscription.
         unfit: Compressions that a broker has refused.
     """
     found = source.collect(told.metrics, delta=told.delta)

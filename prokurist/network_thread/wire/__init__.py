@@ -3,12 +3,12 @@
 Thread: the network thread's, but every function is pure: no I/O, no clock, no
 lock, nothing that waits. Values are frozen.
 
-A manager makes a request (`OffsetCommit(...)`), asks `versions.negotiate` which
-version can carry it to this broker, and `codec.encode` writes the frame;
-`codec.decode` turns the answer's frame into that request's answer. Versions do
-not get past here: a row per API says what exists (`apis`), a request says what
-it needs (`limits`), and fields are matched by their names (`schema`).
+A manager makes a request (`OffsetCommit(...)`), asks `versions.negotiate` for the version that
+can carry it to this broker, and `codec.encode` writes the frame; `codec.decode` turns the
+answer's frame into that request's answer. Versions do not get past here: a row per API lists
+all (`apis`), a request limits them (`limits`), and fields are matched by their names
+(`schema`).
 
-What messages are made of stands in `tables`, for all versions in one place; what one
-version has is read off them when it is first spoken.
+`tables` has the fields of all messages, for all versions in one place; the fields of one
+version are read off them when it is first used.
 """

@@ -1,4 +1,4 @@
-"""ApiVersions: what a broker speaks, asked before anything else.
+"""ApiVersions: a broker's API versions, requested before anything else.
 
 Thread: any; frozen values.
 """
@@ -24,8 +24,7 @@ class ApiVersionsAnswer:
         throttle: Seconds that the broker wants to be left alone.
         finalized: The features that the cluster has finalised, with their levels; none
             below version 3.
-        finalized_in: The epoch of that, which grows with each change; −1 where the
-            broker tells none.
+        finalized_in: The epoch of that, growing with each change; −1 if the broker sends none.
     """
 
     error: int

@@ -1,9 +1,8 @@
-"""The APIs of the protocol that the client speaks, and in which versions.
+"""APIs of the protocol in use, with their versions.
 
-Thread: any; a table. The range is what kio 0.6.5, of which
-our tables are made, has schemas for, which is all
-that Kafka 2.4 to 4.4 can negotiate with us (ApiVersions 5 apart, which adds
-nothing that we send).
+Thread: any; a table. The range is that of kio 0.6.5, the source of our tables. These are all
+versions that Kafka 2.4 to 4.4 can negotiate with us (except ApiVersions 5, which adds nothing
+that we send).
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ FEW: Final = 4096
 SEVERAL: Final = 1 << 16
 """Elements of an answer about the batches of one request."""
 MANY: Final = 1 << 18
-"""Elements of an answer about what one consumer reads or one group has."""
+"""Elements of an answer about one consumer's or one group's partitions."""
 MOST: Final = 1 << 20
 """Elements of an answer about a whole cluster, or about all transactions among records."""
 

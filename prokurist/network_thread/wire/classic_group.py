@@ -48,8 +48,8 @@ class JoinGroupAnswer:
         leader: The member that assigns.
         member_id: Our id; with MEMBER_ID_REQUIRED the one to join with.
         members: All members, if we are the leader; else none.
-        skip_assignment: Whether the leader is not to assign (a static leader that
-            came back, version 9).
+        skip_assignment: True if the leader is not to assign (a static leader that came back,
+            version 9).
         throttle: Seconds that the broker wants to be left alone.
     """
 

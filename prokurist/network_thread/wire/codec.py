@@ -38,7 +38,7 @@ HEADER_FIELDS: Final = 64
 
 
 def prepare(api: Api, version: int) -> None:
-    """Prepare the codec of an API, which its first use does otherwise."""
+    """Prepare the codec of an API before its first use."""
     writer_of(message(api, version, "request"))
     READING.reader_of(message(api, version, "response"))
 
@@ -48,12 +48,12 @@ def encode(
 ) -> bytearray:
     """Encode a request as a frame, its length included.
 
-    Written in one piece: a request may carry a megabyte of records, which is copied once.
+    It is written in one piece: a request may carry a megabyte of records, copied once.
 
     Args:
-        request: What to ask.
+        request: The request.
         version: As negotiated for this request.
-        correlation_id: What the answer will begin with.
+        correlation_id: The first field of the answer.
         client_id: The `client.id`, where there is one.
 
     Raises:
@@ -102,12 +102,12 @@ def decode(request: Request[AnswerT], version: int, frame: Frame) -> AnswerT:
     """Decode the answer to a request.
 
     Args:
-        request: What was asked.
+        request: The request of the answer.
         version: The version it was asked in.
         frame: The answer, without the length before it.
 
     Raises:
-        MalformedAnswer: The frame is not what this request is answered with.
+        MalformedAnswer: The frame is no answer to this request.
     """
     data = memoryview(frame).toreadonly()
     if request.api is API_VERSIONS and version > 0 and refuses_version(data):

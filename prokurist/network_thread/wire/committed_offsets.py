@@ -1,8 +1,7 @@
 """OffsetCommit and OffsetFetch: committed offsets of a group.
 
-Version 10 names topics by id, and both requests can be sent in it only if the
-id of every topic is known; `topic_ids` says which are. An answer is always read
-back to names.
+Version 10 names topics by id, and both requests can be sent in it only if the id of every topic
+is known (`topic_ids`). An answer is always read back to names.
 
 Thread: any; frozen values. A mapping given as `topic_ids` is not changed
 between sending the request and reading its answer.
@@ -51,7 +50,7 @@ class OffsetCommit:
 
     Attributes:
         group_id: The group.
-        offsets: What to keep, for each partition once.
+        offsets: The offsets to commit, for each partition once.
         generation: The classic generation or the KIP-848 member epoch; −1 outside
             of a membership.
         member_id: The member; empty outside of a membership.
@@ -141,8 +140,8 @@ class OffsetFetchAnswer:
     """The committed offsets of a group.
 
     Attributes:
-        error: 0, or a code for the group as a whole (none in version 1, which
-            repeats it in every partition).
+        error: 0, or a code for the group as a whole (none in version 1: that repeats it in
+            every partition).
         committed: A row for each partition that the broker names.
         throttle: Seconds that the broker wants to be left alone.
     """
@@ -168,10 +167,10 @@ class OffsetFetch:
 
     Attributes:
         group_id: The group.
-        partitions: Of which partitions; None for all that it has committed.
-        require_stable: Whether to be told UNSTABLE_OFFSET_COMMIT while a
-            transaction that commits offsets is still open.
-        unstable_will_do: Whether to ask brokers that cannot do so all the same.
+        partitions: The partitions; None for all with committed offsets.
+        require_stable: True to get UNSTABLE_OFFSET_COMMIT while a transaction that commits
+            offsets is still open.
+        unstable_will_do: True to ask also brokers without that feature.
         member_id: The KIP-848 member that asks; None outside of a membership.
         member_epoch: Its epoch; −1 outside of a membership.
         topic_ids: The ids that are known of the topics.

@@ -37,7 +37,7 @@ class ConsumerGroupHeartbeatAnswer:
         member_epoch: The epoch to go on with.
         heartbeat_interval: Seconds until the next heartbeat, as the broker likes it;
             it may be 0, and then is not to be believed.
-        assignment: What we are to own; None if nothing has changed.
+        assignment: The target assignment; None if nothing has changed.
         message: The broker's own words about the error, where it sent some.
         throttle: Seconds that the broker wants to be left alone.
     """

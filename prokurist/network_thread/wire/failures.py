@@ -9,8 +9,8 @@ from prokurist.errors import DisconnectException, KafkaException
 class MalformedAnswer(KafkaException):
     """A frame that is no valid answer: the connection cannot be used any more.
 
-    The one exception that an answer's bytes can cause. The text names API and
-    version and never quotes the bytes, which may hold private data.
+    The only exception for an answer's bytes. The text names API and version and never quotes
+    the bytes, which may hold private data.
     """
 
 
@@ -18,7 +18,7 @@ class UnfinishedAnswer(DisconnectException):
     """The time of a request was over in the midst of its answer, as over a slow link.
 
     Args:
-        text: What is said of it.
+        text: A description of it.
         arrived: How many bytes of the answer had come.
     """
 

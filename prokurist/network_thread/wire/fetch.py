@@ -1,11 +1,10 @@
 """Fetch: records, from where a consumer stands in each partition.
 
-What is answered is walked where it lies: the records of each partition are a view
-of the frame, of which not a byte is copied. A view keeps its frame alive.
+Answers are read in place: the records of each partition are a view of the frame, without any
+copy. A view keeps its frame alive.
 
-Topics go by their names up to version 12 and by their ids from version 13 on. So a
-request whose topics are not all known by id is bound to 12, and within one fetch
-session (KIP-227) it is always one or the other.
+Topics go by their names up to version 12 and by their ids from version 13 on. So a request with
+any unknown id is bound to 12, and a fetch session (KIP-227) uses one or the other throughout.
 
 Thread: any; everything here is frozen.
 """
@@ -144,8 +143,8 @@ class Fetch:
     OffsetForLeaderEpoch when the leader epoch changes.
 
     Attributes:
-        questions: What is wanted; in a session only what is new or has changed.
-        forgotten: What is not wanted any more, of what the session holds.
+        questions: The partitions to fetch; in a session only new or changed ones.
+        forgotten: The session's partitions that are not to be fetched any more.
         topic_ids: The id of each topic of the session; complete, or empty.
         session_id: The session; 0 for none.
         session_epoch: The number of the request in it.

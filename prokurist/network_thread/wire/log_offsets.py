@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: what offsets a partition's log has.
+"""ListOffsets and OffsetForLeaderEpoch: offsets of a partition's log.
 
 Thread: any; frozen values.
 """
@@ -52,7 +52,7 @@ SINCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetQuestion:
-    """A partition, and the timestamp whose offset is wanted.
+    """A partition, and the timestamp of the wanted offset.
 
     Attributes:
         partition: The partition.
@@ -112,7 +112,7 @@ class ListOffsets:
     moments that the version takes for times.
 
     Attributes:
-        questions: What is wanted, for each partition once.
+        questions: The timestamps, for each partition once.
         read_committed: True if the log ends at its last stable offset.
         timeout: Seconds that the broker may take.
     """
@@ -173,11 +173,11 @@ class ListOffsets:
 
 @dataclass(frozen=True, slots=True)
 class EpochQuestion:
-    """A partition, and the epoch whose end is wanted.
+    """A partition, and the epoch of the wanted end offset.
 
     Attributes:
         partition: The partition.
-        epoch: The epoch whose end is asked for.
+        epoch: The epoch.
         leader_epoch: The epoch that we believe its leader to be in.
     """
 

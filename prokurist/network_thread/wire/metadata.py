@@ -1,4 +1,4 @@
-"""Metadata and FindCoordinator: who leads what, and where.
+"""Metadata and FindCoordinator: topics, leaders, coordinators, brokers.
 
 Thread: any; frozen values.
 """
@@ -22,7 +22,7 @@ class PartitionMetadata:
 
     Attributes:
         partition: Its number.
-        error: 0, or what is the matter with it.
+        error: 0, or an error code.
         leader_id: The broker that leads it; None while there is none.
         leader_epoch: How often its leader has changed; None from brokers before 2.1.
         replicas: The brokers that keep a copy, the preferred leader first.
@@ -48,9 +48,9 @@ class TopicMetadata:
         name: Its name; None for an id that the cluster does not know.
         topic_id: Its id; None below version 10, and for a name that the cluster
             does not know.
-        internal: Whether it is one of Kafka's own.
-        partitions: Its partitions, in the order in which the broker named them.
-        operations: What this user may do with it, where that was asked for; else None.
+        internal: True for one of Kafka's internal topics.
+        partitions: Its partitions, in the broker's order.
+        operations: This user's authorized operations, if requested; else None.
     """
 
     error: int
@@ -66,8 +66,8 @@ class MetadataAnswer:
     """The cluster's metadata, as one broker knows them.
 
     Attributes:
-        error: 0, or a code for the answer as a whole (REBOOTSTRAP_REQUIRED), which
-            none before version 13 has.
+        error: 0, or a code for the answer as a whole (REBOOTSTRAP_REQUIRED, from version 13
+            on).
         brokers: The brokers that are alive.
         cluster_id: The cluster's id; None below version 2.
         controller_id: The broker to send administrative requests to.
@@ -94,8 +94,8 @@ class Metadata:
     Attributes:
         names: The topics; None for all, where no ids are given.
         topic_ids: The topics by id, instead.
-        allow_auto_topic_creation: Whether asking may bring a topic into being.
-        with_operations: Whether to tell what this user may do with each topic.
+        allow_auto_topic_creation: True if the request may create topics.
+        with_operations: True to ask for this user's authorized operations on each topic.
     """
 
     api: ClassVar[Api] = METADATA

@@ -37,7 +37,7 @@ class ProducedPartition:
         base_offset: The offset of the batch's first record.
         append_time: The broker's timestamp for all its records; None where it kept theirs.
         log_start: Where the partition's log begins.
-        record_errors: Which records were refused, by their index, and why (KIP-467).
+        record_errors: Refused records by their index, each with its reason (KIP-467).
         message: Why, in the broker's words.
         leader: Who leads it, if another does.
     """
@@ -79,7 +79,7 @@ class Produce:
         timeout: Seconds that the leader may wait for them.
         batches: One batch for each partition, as it is on the wire.
         topic_ids: The id of each topic; complete, or empty.
-        zstd: Whether a batch is compressed by zstd.
+        zstd: True if a batch is compressed by zstd.
     """
 
     api: ClassVar[Api] = PRODUCE

@@ -1,16 +1,15 @@
 """Answers from bytes to bodies.
 
-The bytes are not trusted. A length is checked against the bytes that are left before
-anything is made; an error code is an integer like any other, whether or not it is
-known, and so is a duration, in milliseconds.
+The bytes are not trusted. A length is checked against the remaining bytes before anything is
+made; an error code is any integer, known or not, and so is a duration, in milliseconds.
 
 For any bytes, a reader returns or raises `Malformed`, `struct.error` or
 `IndexError`; `codec` makes one exception of these. Each element costs at least
 one byte of the frame, so work and memory are bounded by the frame's size; and since
 an element costs a hundred times as much, by a number of elements, which is the API's.
 
-Record bytes alone are not copied: what is read of them is a view of the frame,
-which lives as long as the view does. Everything else is copied out of it.
+Only record bytes are not copied: they are a view of the frame, which lives as long as the view
+does. Everything else is copied out of it.
 
 Thread: any. Readers are compiled once per message and version, and pure.
 """
@@ -134,7 +133,7 @@ def read_tagged(
 
 
 def struct_reader(table: Struct) -> Reader:
-    """Make the reader of a structure, which returns a body."""
+    """Make the reader of a structure; it returns a body."""
     steps = list(steps_of(table))
 
     def read_struct(data: memoryview, at: int, budget: Budget) -> tuple[dict[str, Any], int]:

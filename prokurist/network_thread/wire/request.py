@@ -1,10 +1,9 @@
 """Interface of all requests, and their limits on versions.
 
-Thread: any. A request is a frozen value that knows its API, the versions that
-can carry *this* request, and its two translations. Both translations are free
-of versions: `body` names the fields of **all** versions at once, of which
-`schema` writes those that the negotiated one has, and `answer` is given
-whichever fields came.
+Thread: any. A request is a frozen value that knows its API, the versions that can carry *this*
+request, and its two translations. Both translations are free of versions: `body` names the
+fields of **all** versions at once, `schema` writes those of the negotiated one, and `answer` is
+given the received fields.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +25,7 @@ class Limit:
     """Limit of a request on versions, with its reason.
 
     Attributes:
-        why: What needs them, as the subject of "… needs version 4 or newer".
+        why: The reason of the limit, as the subject of "… needs version 4 or newer".
         oldest: The oldest that can.
         newest: The newest that can; None for no bound.
     """
@@ -55,9 +54,9 @@ class Request(Protocol[AnswerT_co]):
     def limits(self) -> Iterable[Limit]:
         """The limits of this request's versions.
 
-        A field that an old version lacks is left out only where its absence
-        changes nothing but efficiency; where it would change the meaning, there
-        is a limit. Each request's docstring says which is which.
+        A field that an old version lacks is left out only if its absence changes nothing but
+        efficiency; if it would change the meaning, there is a limit. Each request's docstring
+        lists both kinds.
         """
         ...
 

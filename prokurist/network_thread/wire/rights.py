@@ -44,7 +44,7 @@ class GroupRightsAnswer:
 
     Attributes:
         error: 0, or why the rest is not there.
-        operations: What is allowed; None with an error.
+        operations: The authorized operations; None with an error.
         throttle: Seconds that the broker wants to be left alone.
     """
 

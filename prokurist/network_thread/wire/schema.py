@@ -18,7 +18,7 @@ FIXED: Final = {
     "int32": "i",
     "int64": "q",
 }
-"""The kinds whose size is known beforehand, as `struct` calls them."""
+"""Kinds of a fixed size, as `struct` calls them."""
 
 
 class Field(NamedTuple):
@@ -26,11 +26,11 @@ class Field(NamedTuple):
 
     Attributes:
         name: Its name.
-        kind: What it holds: `int32`, `string`, `uuid`, `struct` …
-        array: Whether it holds many of these.
-        nullable: Whether it, or the array as a whole, can be null.
+        kind: Its type: `int32`, `string`, `uuid`, `struct` …
+        array: True for an array of these.
+        nullable: True if it, or the array as a whole, can be null.
         tag: Its number if it is a tagged field.
-        struct: What it is made of if it holds a structure.
+        struct: Its structure, for kind `struct`.
     """
 
     name: str
@@ -46,8 +46,8 @@ class Struct:
     """A message, or a structure inside one.
 
     Attributes:
-        flexible: Whether lengths are varints and tagged fields follow (KIP-482).
-        fields: Its fields, in the order in which they are written.
+        flexible: True if lengths are varints and tagged fields follow (KIP-482).
+        fields: Its fields, in the order of writing.
     """
 
     flexible: bool
@@ -60,7 +60,7 @@ class Message:
 
     Attributes:
         struct: Its fields.
-        header_flexible: Whether the header before it ends in tagged fields.
+        header_flexible: True if the header before it ends in tagged fields.
     """
 
     struct: Struct
@@ -82,9 +82,9 @@ def struct_of(rows: Sequence[Row], version: int, *, flexible: bool) -> Struct:
     """The structure of the fields that a version has.
 
     Args:
-        rows: Its fields, each followed by what it is made of, one deeper.
+        rows: Its fields, each followed by its own structure, one deeper.
         version: The version.
-        flexible: Whether the version is flexible.
+        flexible: True if the version is flexible.
     """
     made = []
     for at, (depth, name, kind, first, last, null, tag) in enumerate(rows):

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions and PushTelemetry: which metrics a broker wants, and the metrics.
+"""GetTelemetrySubscriptions and PushTelemetry: a broker's subscription, and the metrics.
 
 Thread: any; frozen values.
 """
@@ -25,11 +25,11 @@ class SubscriptionAnswer:
         error: 0, or why it says nothing.
         client_instance_id: The id that it has given to this client; None where the client
             has named one itself.
-        subscription_id: Which set of subscriptions this is; a push has to name it.
+        subscription_id: The id of the subscription; each push has to name it.
         compressions: How a push may be compressed, as numbers, the preferred one first.
         interval: Seconds from one push, or question, to the next.
         most_bytes: The largest push that is taken, compressed.
-        delta: Whether sums are told by what they have grown since the last push.
+        delta: True for sums as increments since the last push.
         metrics: Prefixes of the names that are wanted; an empty one for all, and no prefix
             for none.
         throttle: Seconds that the broker wants to be left alone.
@@ -101,7 +101,7 @@ class PushTelemetry:
     Attributes:
         client_instance_id: The id that this client was given.
         subscription_id: The subscriptions that they answer.
-        terminating: Whether it is the last push of this client.
+        terminating: True for the last push of this client.
         compression: How they are compressed, as a number.
         metrics: OpenTelemetry's `MetricsData`, compressed.
     """

@@ -21,7 +21,7 @@ LONGEST_HOST: Final = 255
 
 
 def said(text: str | None) -> str | None:
-    """A broker's own words, cut to what can be read."""
+    """A broker's error message, cut to a readable length."""
     return text if text is None or len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
@@ -65,7 +65,7 @@ def node(node_id: int, host: str, port: int, rack: str | None = None) -> Node:
 
 
 def the_only(rows: tuple[T, ...], what: str) -> T:
-    """The only row of an array of which one was asked for."""
+    """The only row of an array with one requested element."""
     if len(rows) != 1:
         raise Malformed(f"{len(rows)} {what} where one was asked for")
     return rows[0]

@@ -1,9 +1,8 @@
 """Negotiation of an API's version with one broker.
 
-Four things have a say: what we speak (`apis`), what the broker offers (its
-ApiVersions answer), what a cap allows (tests of old protocols), and what this
-very request needs (its `limits`). The newest version in all four is taken; if
-there is none, the exception says whose fault that is and what to do about it.
+Four things decide: our versions (`apis`), the broker's (its ApiVersions answer), a cap (tests
+of old protocols), and the needs of this very request (its `limits`). The newest version in all
+four is taken; if there is none, the exception names the side at fault and the way out.
 
 Thread: any; everything is frozen.
 """
@@ -81,14 +80,14 @@ def negotiate(
     """Return the newest version that can carry a request to this broker.
 
     Args:
-        asked: The request itself, so that what it needs counts; or the API, for
-            whether it can be asked at all.
-        offered: What the broker offers.
+        asked: The request itself, with its limits; or the API, to check if it can be asked at
+            all.
+        offered: The broker's versions.
         cap: Upper bounds on versions, in tests of old protocols.
 
     Raises:
-        UnsupportedVersionException: There is none. The text names the API, who
-            speaks what, and the way out.
+        UnsupportedVersionException: There is none. The text names the API, the versions of each
+            side, and the way out.
     """
     api, limits = (asked, ()) if isinstance(asked, Api) else (asked.api, tuple(asked.limits()))
     ours = Range(api.oldest, api.newest)

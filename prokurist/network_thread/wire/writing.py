@@ -17,7 +17,7 @@ from prokurist.network_thread.wire.request import Body
 from prokurist.network_thread.wire.schema import FIXED, Field, Message, Struct
 
 Writer: TypeAlias = Callable[[bytearray, Any], None]
-"""Puts a value at the end of what there is."""
+"""Appends a value to the bytes so far."""
 LengthWriter: TypeAlias = Callable[[bytearray, int], None]
 """Puts a length there; −1 for null."""
 
@@ -39,7 +39,7 @@ def writer_of(message: Message) -> Writer:
 
 
 def struct_writer(table: Struct) -> Writer:
-    """Make the writer of a structure, which is given as a body."""
+    """Make the writer of a structure, given as a body."""
     steps = list(steps_of(table))
 
     def write_struct(out: bytearray, body: Body) -> None:

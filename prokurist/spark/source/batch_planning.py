@@ -1,4 +1,4 @@
-"""Which offsets a batch reads, and by which tasks.
+"""Plan of a batch: its offsets, and their split into tasks.
 
 Thread: a worker of Spark beside the driver, which asks once for each plan.
 

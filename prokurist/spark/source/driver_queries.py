@@ -27,10 +27,10 @@ from prokurist.spark.source.worker_consumers import CLOSE, made
 from prokurist.types import TopicPartition
 
 FRESH: Final = {"metadata.max.age.ms": "5000"}
-"""How soon a partition that was added is noticed, unless the user says otherwise."""
+"""Time until an added partition is noticed, unless the user sets it."""
 BRIEF: Final = {"request.timeout.ms": "5000", "fetch.max.wait.ms": "500"}
-"""How long a broker may be silent before another one is asked, unless the user says
-otherwise; the second key is not to contradict the first, as nothing is fetched here."""
+"""Time that a broker may be silent before another one is asked, unless the user sets it; the
+second key must not contradict the first, as nothing is fetched here."""
 
 
 class DriverQueries:
@@ -174,7 +174,7 @@ class DriverQueries:
 
     @property
     def has_time(self) -> bool:
-        """Whether the deadline has not come."""
+        """True before the deadline."""
         return self._left is None or self._left > 0
 
     @property

@@ -1,4 +1,4 @@
-"""What the filters of a query say about where its records are.
+"""Ranges of records that can match a query's filters.
 
 Thread: a worker of Spark beside the driver, for a moment. Only imported where
 `filterPushdown` is asked for: pyspark 4.0 has no filters, and while
@@ -50,9 +50,9 @@ JUDGES: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
     StringEndsWith: str.endswith,
     StringContains: operator.contains,
 }
-"""How each filter judges a value by what it was given."""
+"""Comparison of each filter between a value and the filter's own."""
 KINDS: Final[Mapping[str, type]] = {"topic": str, "partition": int, "offset": int}
-"""What values of a column are compared with; a time is told apart from a date besides."""
+"""Types of the filter's values by column; times are told from dates besides."""
 
 
 class FilteringReader(BatchReader):

@@ -1,4 +1,4 @@
-"""Where in the logs the records are that a query may want.
+"""Ranges of the logs with records that a query may want.
 
 Thread: any; a frozen value, which can be pickled.
 
@@ -32,13 +32,13 @@ class Condition:
     negated: bool = False
 
     def holds(self, partition: TopicPartition) -> bool:
-        """Whether records of a partition can match."""
+        """Return True if records of a partition can match."""
         return self.judge(getattr(partition, self.column), self.given) is not self.negated
 
 
 @dataclass(frozen=True, slots=True)
 class FilterRanges:
-    """Where matching records can be; all conditions must hold.
+    """Ranges with possible matches; all conditions must hold.
 
     Attributes:
         conditions: Of topic and partition.
@@ -95,9 +95,9 @@ def _cut(whole: OffsetRange, start: int | None, end: int | None) -> OffsetRange:
 
 
 def among(value: object, several: Iterable[object]) -> bool:
-    """Whether a value is one of several."""
+    """Return True if a value is one of several."""
     return value in several
 
 
 EVERYWHERE: Final = FilterRanges()
-"""What no filter says anything about."""
+"""Ranges without any filter."""

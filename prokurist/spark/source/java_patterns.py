@@ -26,7 +26,7 @@ OTHERWISE: Final = {
     r"\e": "the escape character",
     "&&": "an intersection of classes",
 }
-"""What Java's patterns have and Python's have not, or have otherwise."""
+"""Syntax of Java's patterns that Python lacks, or reads otherwise."""
 NAMED: Final = re.compile(r"\(\?<(?=[a-zA-Z])")
 TOKEN: Final = re.compile(r"\\.|&&|\[\^?\]?|\]|.", re.DOTALL)
 

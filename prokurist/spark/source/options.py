@@ -236,7 +236,7 @@ REFUSED: Final[Mapping[str, str]] = {
 
 
 class OnBrokerDown(enum.Enum):
-    """What a trigger does when no broker answers."""
+    """Behaviour of a trigger when no broker answers."""
 
     FAIL = "fail"
     SKIP = "skip"

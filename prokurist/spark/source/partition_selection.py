@@ -1,4 +1,4 @@
-"""Which partitions are read: `subscribe`, `subscribePattern` or `assign`.
+"""Selection of partitions: `subscribe`, `subscribePattern` or `assign`.
 
 Thread: any; frozen values and pure functions.
 """

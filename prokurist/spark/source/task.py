@@ -1,4 +1,4 @@
-"""What a task does: it reads one range, and hands it on as Arrow batches.
+"""A task: reads one range, and hands it on as Arrow batches.
 
 Thread: the main one of a Python worker of Spark.
 
@@ -26,15 +26,15 @@ from prokurist.spark.source.arrow_batches import ArrowBatches
 from prokurist.spark.source.worker_consumers import CLIENTS
 
 FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
-"""What is fetched at a time, unless the user says: a task reads one partition alone, and
-each fetch has a price of its own."""
+"""Size of a fetch, unless the user sets it: a task reads one partition alone, and each fetch
+has a cost of its own."""
 
 log: logging.Logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a task reads; it is pickled, and holds no client.
+    """Input of a task; it is pickled, and holds no client.
 
     Attributes:
         range: What is read.
@@ -118,7 +118,7 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
 
 
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:
-    """Where reading goes on after lost records.
+    """Return the offset to go on from after lost records.
 
     Raises:
         OffsetOutOfRangeException: What is left could not be looked up in time.

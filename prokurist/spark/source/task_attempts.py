@@ -1,4 +1,4 @@
-"""Which of Spark's attempts at a task the present one is.
+"""Number of the present attempt at a Spark task.
 
 Thread: the main one of a Python worker of Spark.
 """

@@ -1,8 +1,8 @@
 """A cluster of brokers as pure state: no threads, no sockets, no clock.
 
-Holds: the model (`Cluster`), what a test can do to it (`Control`), and one handler
-for each API in `handlers/`. It is driven in virtual time by the simulation, and
-served over loopback by `prokurist.testing.broker`.
+Holds: the model (`Cluster`), a test's controls (`Control`), and one handler for each API in
+`handlers/`. It is driven in virtual time by the simulation, and served over loopback by
+`prokurist.testing.broker`.
 May import: the vocabulary and `records`; kio, one version of one API at a time.
 """
 

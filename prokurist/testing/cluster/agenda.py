@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 
 class Agenda:
-    """Actions by their time; those of one time in the order in which they were planned."""
+    """Actions by due time; those of one time in the order of planning."""
 
     __slots__ = ("_entries", "_planned")
 

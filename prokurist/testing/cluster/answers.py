@@ -35,7 +35,7 @@ class Context:
         broker: The broker it came to.
         now: When that broker took it up.
         offered: The versions that this cluster offers, of each API by key.
-        refusals: What a test wants refused.
+        refusals: FAIL rules that apply to the request.
         client_id: Its `client.id`.
         sasl: How far its authentication has come; None where the listener has none.
     """

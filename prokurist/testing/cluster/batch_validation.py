@@ -41,9 +41,9 @@ class BatchRefused(Exception):
 
     Attributes:
         code: The error code.
-        in_log: Whether the log was asked, so that the answer tells where it begins.
+        in_log: True if the log was asked, so the answer has its start offset.
         record_errors: The records it is about, by their place, each with a text (KIP-467).
-        message: What is said of the batch, for clients that show it.
+        message: The text beside the code, for clients that show it.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class RecordFacts(NamedTuple):
 
     Attributes:
         timestamp: Its timestamp, in milliseconds since the epoch.
-        has_key: Whether it has a key.
+        has_key: True if it has a key.
     """
 
     timestamp: int
@@ -99,7 +99,7 @@ def first_frame(data: bytes, version: int) -> RecordBatch | None:
     """The first batch of a partition; None for none, or one of an older format.
 
     Args:
-        data: What a request has for the partition.
+        data: The partition's bytes in the request.
         version: The version of Produce that it came in.
 
     Raises:
@@ -142,7 +142,7 @@ def checked(batch: RecordBatch, config: TopicConfig, now: int) -> RecordBatch:
 
     Args:
         batch: The batch as it came.
-        config: What the topic allows.
+        config: The topic's configuration.
         now: The broker's clock, in milliseconds since the epoch.
 
     Raises:
@@ -168,7 +168,7 @@ def check_records(batch: RecordBatch, config: TopicConfig, now: int) -> None:
     """Look at each record.
 
     Raises:
-        BatchRefused: A record is not to be appended, or they are not what the header says.
+        BatchRefused: A record is invalid, or the records contradict the header.
     """
     earliest = now - config.message_timestamp_before_max_ms
     latest = now + config.message_timestamp_after_max_ms

@@ -1,9 +1,9 @@
 """Record batches (format 2) as the model sees them: a header and opaque bytes.
 
-The model reads what a broker reads: lengths, offsets, timestamps, the producer's
-numbers and the checksum. It looks inside a batch only to find a record by its
-timestamp, and only where nothing is compressed. `make_batch` writes plain ones,
-for the records a test puts into a partition without a producer.
+The model reads the same as a broker: lengths, offsets, timestamps, the producer's numbers and
+the checksum. It looks inside a batch only to find a record by its timestamp, and only in an
+uncompressed one. `make_batch` writes plain ones, for the records a test puts into a partition
+without a producer.
 
 Thread: any; values are frozen.
 """
@@ -57,7 +57,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordBatch:
-    """One batch, and what its header says."""
+    """One batch, with the fields of its header."""
 
     data: bytes
     base_offset: int
@@ -182,7 +182,7 @@ def make_batch(
     Args:
         records: The records.
         producer_id: The producer, in a transaction.
-        attributes: What else the header says: `TRANSACTIONAL`, `CONTROL`.
+        attributes: Further flags of the header: `TRANSACTIONAL`, `CONTROL`.
 
     Raises:
         ValueError: There are no records.

@@ -15,7 +15,7 @@ class BrokerControls(Steering):
     def freeze(self, node: int | None = None) -> Fault:
         """Stop a broker, or all: it takes connections and bytes, and does nothing.
 
-        What a stopped process looks like from outside. The others do not miss it.
+        It looks like a stopped process from outside. The others do not miss it.
         """
         with self._change() as (cluster, _):
             for each in cluster.brokers(node):
@@ -23,7 +23,7 @@ class BrokerControls(Steering):
         return Fault("freeze", lambda: self.thaw(node))
 
     def thaw(self, node: int | None = None) -> None:
-        """Let a broker, or all, go on: what came meanwhile is answered in order."""
+        """Thaw a broker, or all; requests that came meanwhile are answered in order."""
         with self._change() as (cluster, _):
             for each in cluster.brokers(node):
                 each.frozen = False
@@ -41,8 +41,8 @@ class BrokerControls(Steering):
 
         Args:
             node: The broker.
-            missed: Whether the others have noticed: then its partitions and groups
-                have gone to them, and metadata names it no longer.
+            missed: True if the others have noticed: then its partitions and groups have moved
+                to them, and metadata leave it out.
         """
         with self._change() as (cluster, now):
             broker = cluster.state.broker(node)
@@ -73,8 +73,9 @@ class BrokerControls(Steering):
     def delay_metadata(self, seconds: float, node: int | None = None) -> Fault:
         """Have a broker, or all, learn late of topics, leaders and other brokers.
 
-        It answers Metadata, FindCoordinator and who reads by what it knows: names old
-        leaders and dead brokers, does not know new topics, and leads on in the old epoch.
+        It answers Metadata, FindCoordinator and clients' requests from its stale image: it
+        names old leaders and dead brokers, does not know new topics, and leads on in the old
+        epoch.
 
         Args:
             seconds: How late; `math.inf` for nothing new until this is undone.

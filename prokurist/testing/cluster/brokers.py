@@ -15,12 +15,12 @@ class Broker:
     """One broker.
 
     Attributes:
-        node: Its id and what it advertises.
-        running: Whether it can be connected to.
-        registered: Whether the others count on it. A broker that was killed and
-            has not been missed yet is registered and does not run.
-        frozen: Whether it takes connections and bytes and does nothing with them.
-        follows: Whether it copies what the leaders of its partitions write.
+        node: Its id and advertised address.
+        running: True if it accepts connections.
+        registered: True if the others count on it. A broker that was killed and has not been
+            missed yet is registered and does not run.
+        frozen: True if it takes connections and bytes and does nothing with them.
+        follows: True if it replicates from the leaders of its partitions.
         fetch_sessions: The fetch sessions that it keeps.
         lag: How late it learns of topics, leaders and other brokers.
     """

@@ -1,17 +1,17 @@
 """A group of the classic protocol, as its coordinator keeps it.
 
-Phases, and what ends them:
+Phases, and the events that end them:
 
 - EMPTY: a member joins;
 - PREPARING: all members have joined again, or the rebalance timeout;
-- COMPLETING: the leader's SyncGroup, or the rebalance timeout, by which in a STABLE
-  group too every member has to have asked for its part;
+- COMPLETING: the leader's SyncGroup, or the rebalance timeout; in a STABLE group too, every
+  member has to send SyncGroup within that timeout;
 - STABLE: a member joins, leaves, or changes its subscription.
 
-Only what is STABLE or EMPTY stands in the coordinator's log, so that is what is left
-when another broker takes over. How members get in stands in `classic_joins`.
+The coordinator's log has the last STABLE or EMPTY state, restored when another broker takes
+over. `classic_joins` has the handling of JoinGroup.
 
-Time is what the caller says it is: `advance` does what was due, in order.
+The caller passes the time: `advance` applies due events, in order.
 
 Thread: the one that drives the model.
 """
@@ -60,13 +60,13 @@ class ClassicGroup:
         settings: The broker's configuration.
         phase: Where it stands.
         generation: Counts completed rebalances.
-        protocol_type: What kind of group it is; empty before the first member.
+        protocol_type: Its protocol type; empty before the first member.
         protocol: The protocol that the generation elected.
         leader: The member that assigns.
-        members: By id, in the order in which they came.
+        members: By id, in the order of joining.
         pending: Ids that were given out and not used yet, and until when they hold.
-        newcomer: Whether a member joined during the delay of a first rebalance.
-        initial: Whether the rebalance is a first one, which that delay ends.
+        newcomer: True if a member joined during the delay of a first rebalance.
+        initial: True for a first rebalance, ended by that delay.
     """
 
     kind: Final = "classic"
@@ -131,7 +131,7 @@ class ClassicGroup:
         return busy
 
     def fail_over(self, now: float) -> None:
-        """Another broker reads the log: what was not written down did not happen."""
+        """Reload from the log on another broker: unwritten changes are lost."""
         self.generation, self.protocol_type, self.protocol, self.leader = self._written_head
         self.members = {each.member_id: each.copy() for each in self._written}
         self.pending = {}
@@ -223,7 +223,7 @@ class ClassicGroup:
     # --- rebalances -----------------------------------------------------------------
 
     def rebalance(self, now: float) -> None:
-        """Begin one, or look whether the one under way is complete."""
+        """Begin a rebalance, or check the present one for completion."""
         if self.phase is Phase.PREPARING:
             self.complete_if_joined(now)
             return

@@ -29,8 +29,8 @@ def join(group: ClassicGroup, asked: Joining, name: str, now: float) -> Parked |
 
     Args:
         group: The group.
-        asked: What the request says.
-        name: What a new member's id is made from; unique within the model.
+        asked: The request.
+        name: Basis of a new member's id; unique within the model.
         now: The time.
     """
     if not accepts(group, asked.member_id):

@@ -1,4 +1,4 @@
-"""Members of a classic group, what they ask for, and how they vote.
+"""Members of a classic group, their requests, and their votes.
 
 Thread: the one that drives the model.
 """
@@ -12,7 +12,7 @@ from prokurist.testing.cluster.wire import Values
 
 @dataclass(eq=False, slots=True)
 class Parked:
-    """A request whose answer comes later.
+    """A request with a later answer.
 
     Attributes:
         answer: The answer, once there is one.
@@ -30,12 +30,11 @@ class Joining:
         instance_id: The static name, if there is one.
         client_id: Its `client.id`.
         protocol_type: The kind of group.
-        protocols: The names the member knows, the preferred one first, each with
-            what it says to it.
-        session_timeout: Seconds without a word after which it is out.
+        protocols: The protocols of the member, the preferred one first, each with its metadata.
+        session_timeout: Seconds without a request until it is removed.
         rebalance_timeout: Seconds that a rebalance waits for it.
-        needs_id: Whether a new dynamic member has to come again with an id.
-        may_skip: Whether a returning static leader can be told not to assign.
+        needs_id: True if a new dynamic member has to join again with an id.
+        may_skip: True if a returning static leader may be told not to assign.
     """
 
     member_id: str
@@ -55,13 +54,13 @@ class ClassicMember:
 
     Attributes:
         member_id: Its id.
-        asked: What it asked for when it joined last.
+        asked: Its last JoinGroup.
         deadline: When its session ends, unless it is heard of.
-        assignment: What the leader gave it.
+        assignment: Its assignment by the leader.
         joining: Its JoinGroup, while that is parked.
         syncing: Its SyncGroup, while that is parked.
-        is_new: Whether it has not been in a generation yet.
-        owes_sync: Whether it has a generation and has not asked for its part.
+        is_new: True if it has not been in a generation yet.
+        owes_sync: True if it has a generation and has not sent SyncGroup.
     """
 
     member_id: str

@@ -1,9 +1,8 @@
 """The cluster model: brokers to connect to, in the time that the driver sets.
 
-Pure and deterministic: no threads, no sockets, no clock; the same calls give the
-same results. The driver hands in frames and the time, asks `next_due`, and
-calls `advance` then; the deliveries come in the order in which they fell due. A
-call at a later time first lets happen what was due before.
+Pure and deterministic: no threads, no sockets, no clock; the same calls give the same results.
+The driver hands in frames and the time, asks `next_due`, and calls `advance` then; deliveries
+come in the order of their due times. A call at a later time first applies earlier events.
 
 Faults and changes of the state are made through `control.Controls`.
 
@@ -47,7 +46,7 @@ AS_KNOWN: Final = frozenset(
         "OffsetForLeaderEpoch",
     }
 )
-"""APIs answered from the broker's own image of the cluster, which may be stale."""
+"""APIs answered from the broker's own, possibly stale image of the cluster."""
 
 
 class Cluster:
@@ -55,7 +54,7 @@ class Cluster:
 
     Attributes:
         state: Brokers, topics, groups.
-        rules: What is to go wrong.
+        rules: The fault rules.
         journal: Every request that came.
         offered: The versions it offers, by API key; a test may narrow them.
         sasl: How clients authenticate from their next connection on; None for not at all.
@@ -90,13 +89,13 @@ class Cluster:
         """Start the brokers.
 
         Args:
-            nodes: How many, counted from 1, or each with what it advertises.
+            nodes: Their number, counted from 1, or each with its advertised address.
             topics: The topics there are from the beginning, and how many
                 partitions each has.
             auto_create: True if Metadata requests create missing topics.
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
-            groups: What their configuration says about groups.
+            groups: Their configuration of groups.
             sasl: How clients authenticate; None for not at all.
             wall_ahead: By how many seconds the brokers' wall clock is ahead of the time
                 that the driver says it is.
@@ -303,5 +302,5 @@ class Cluster:
         return encode(api, request.version if offered else 0, number, values)
 
     def deliver(self, delivery: Delivery, now: float) -> None:
-        """Have something reach a client when the driver next takes what is ready."""
+        """Deliver to a client when the driver next takes the deliveries."""
         self._outbox.append((now, delivery))

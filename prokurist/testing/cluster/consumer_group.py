@@ -1,9 +1,9 @@
 """A group of the consumer protocol (KIP-848), as its coordinator keeps it.
 
-The group has an epoch, which grows when who wants what has changed; the target
-assignment is made for an epoch; each member follows at its own speed, heartbeat by
-heartbeat (`consumer_members`). All of it stands in the coordinator's log, so another
-broker goes on with it; only the sessions restart.
+The group's epoch grows with each change of a subscription or a topic; the target assignment is
+made for an epoch; each member follows at its own speed, heartbeat by heartbeat
+(`consumer_members`). All of it stands in the coordinator's log, so another broker goes on with
+it; only the sessions restart.
 
 Two things are quicker than in Kafka: a pattern is looked at with the first heartbeat
 of the group after the one that brought it, and new topics with the next one.
@@ -58,10 +58,10 @@ class ConsumerGroup:
 
     Attributes:
         settings: The broker's configuration.
-        epoch: Grows when who wants what has changed.
-        target_epoch: The epoch for which the target was made.
-        members: By id, in the order in which they came.
-        targets: What each is to have.
+        epoch: Grows with each change of a subscription or a topic.
+        target_epoch: The epoch of the target assignment.
+        members: By id, in the order of joining.
+        targets: The target assignment of each member.
     """
 
     kind: Final = "consumer"
@@ -141,12 +141,12 @@ class ConsumerGroup:
         """Answer a heartbeat of a member, or of a client that joins.
 
         Args:
-            beat: What it says.
+            beat: The heartbeat.
             topics: The topics that there are for this group.
             now: The time.
 
         Returns:
-            The member, and whether it has to hear what it may use now.
+            The member, and True if the answer carries its assignment.
 
         Raises:
             Refused: It has no effect.
@@ -186,7 +186,7 @@ class ConsumerGroup:
             self.remove(member)
 
     def remove(self, member: ConsumerMember) -> None:
-        """A member is gone; what it had is for others."""
+        """Remove a member; its partitions are for others."""
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.epoch += 1

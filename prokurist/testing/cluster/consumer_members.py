@@ -1,11 +1,11 @@
 """Members of a group of the consumer protocol (KIP-848), and how they are reconciled.
 
-A member is given a partition only when no other has it or has still to give it
-up. Its standing says what it waits for:
+A member gets a partition only when no other has it or has still to give it up. States of a
+member, by the event that it waits for:
 
-- STABLE: nothing; it has what it is to have;
+- STABLE: none; it has its target assignment;
 - UNREVOKED: for itself: it has to report that it does not own something any more;
-- UNRELEASED: for others, who have to give up what it is to have.
+- UNRELEASED: other members, which have to give up parts of its target.
 
 Thread: the one that drives the model.
 """
@@ -77,12 +77,12 @@ class ConsumerMember:
         regex: The pattern it wants; empty for none.
         assignor: The server's assignor that it would like.
         epoch: Its epoch; `LEFT_FOR_NOW` for a static member that is away.
-        before: The epoch before, in which the answer to its last word may be lost.
-        standing: What it waits for.
-        assigned: What it may use, and the epoch in which it was given each.
-        revoking: What it has to give up and was not reported to have, likewise.
+        before: The epoch before; the answer to its last heartbeat may be lost.
+        standing: Its state.
+        assigned: Its assigned partitions, each with the epoch of the assignment.
+        revoking: Partitions that it has to give up and has not reported as such, likewise.
         deadline: When its session ends, unless it is heard of.
-        revoke_by: When it has to have given up what it has to.
+        revoke_by: The time by which it has to have given them up.
     """
 
     member_id: str
@@ -126,13 +126,13 @@ class ConsumerMember:
         owned: Collection[Part] | None,
         now: float,
     ) -> None:
-        """Bring it a step nearer to what it is to have.
+        """Reconcile it one step further with its target assignment.
 
         Args:
-            target: What it is to have.
-            epoch: Since which epoch.
-            taken: What others have, or have still to give up.
-            owned: What it reports to own; None if it does not say.
+            target: Its target assignment.
+            epoch: The epoch of the target.
+            taken: Partitions that others have, or have still to give up.
+            owned: Partitions that it reports as owned; None if it does not report.
             now: The time.
         """
         if self.standing is MemberPhase.STABLE and self.epoch == epoch:

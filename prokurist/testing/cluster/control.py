@@ -1,8 +1,8 @@
 """A test's controls of a cluster: faults, and changes that brokers make themselves.
 
-`Controls` is the same for a model in virtual time (`Control`) and for one that is
-served over sockets (`prokurist.testing.broker.EmbeddedBroker`); they differ in
-where the time comes from and in what has to be locked and woken.
+`Controls` is the same for a model in virtual time (`Control`) and for one served over sockets
+(`prokurist.testing.broker.EmbeddedBroker`); they differ in the source of the time, and in locks
+and wake-ups.
 
 A method that makes a fault gives back a `Fault`: leaving it as a context, or its
 `undo()`, ends the fault. APIs are called as Kafka calls them: `"OffsetCommit"`.
@@ -43,7 +43,7 @@ class Controls(
 
 
 class Control(Controls):
-    """The controls of a model whose driver has a clock of its own."""
+    """Controls of a model with a driver that has a clock of its own."""
 
     __slots__ = ("_clock", "_cluster")
 

@@ -38,7 +38,7 @@ class EpochCache:
         return self.entries[-1][0] if self.entries else UNDEFINED
 
     def assign(self, epoch: int, first: int) -> None:
-        """Note that an epoch begins at an offset; drops what that overrules."""
+        """Note the beginning of an epoch at an offset; drop entries that it overrules."""
         if self.entries and self.entries[-1][0] == epoch and self.entries[-1][1] <= first:
             return
         self.entries = [each for each in self.entries if each[0] < epoch and each[1] < first]

@@ -1,8 +1,8 @@
 """Fault rules of a test, matched against requests.
 
-A rule is taken into account when a broker takes up a request, not when the bytes
-arrive; a counted one is used up by the requests it hit. Undoing a rule changes
-nothing for what it hit before, but for `HOLD`, which lets go.
+A rule counts when a broker takes up a request, not when the bytes arrive; a counted one is used
+up by the requests it hit. An undone rule keeps its former effects, except for `HOLD`: its
+requests go on.
 
 Thread: the one that drives the model.
 """
@@ -18,7 +18,7 @@ class RuleKind(Enum):
     """Effects of a rule on a request."""
 
     DELAY = "delay"
-    """The broker works on the request later; what stands behind it waits."""
+    """The broker works on the request later; requests behind it wait."""
     HOLD = "hold"
     """The broker works on the request when the rule is undone."""
     LATE = "answer late"
@@ -42,23 +42,23 @@ class Rule:
     """One rule.
 
     Attributes:
-        kind: What it does.
-        api: For which API; None for each.
-        node: On which broker; None for each.
+        kind: Its effect.
+        api: The API; None for each.
+        node: The broker; None for each.
         left: How many requests it is still good for; None until it is undone.
         seconds: For DELAY, LATE and THROTTLE.
         code: For FAIL.
-        topic: FAIL: only what is said about this topic.
-        partition: FAIL: only what is said about this partition.
-        whole: FAIL: refuse the request as a whole; None for what is usual.
+        topic: FAIL: only parts about this topic.
+        partition: FAIL: only parts about this partition.
+        whole: FAIL: refuse the request as a whole; None for the usual way.
         message: FAIL: the text beside the code, where an answer has room for it.
         records: FAIL: the records of a batch that it is about, each with a text.
         data: For GARBAGE: the bytes.
-        framed: For GARBAGE: whether a right length goes before them.
-        applied: For DROP, CUT and FAIL: whether the request takes effect before.
+        framed: For GARBAGE: True to send a right length before them.
+        applied: For DROP, CUT and FAIL: True if the request takes effect before.
         reset: For CUT: a reset, and not an orderly end.
         used: How many requests it hit.
-        live: Whether it is still in force.
+        live: True while it is in force.
     """
 
     kind: RuleKind
@@ -188,8 +188,8 @@ class Refusals:
         """The code to refuse the whole request with; 0 for none.
 
         Args:
-            usual: Whether this API refuses as a whole where a test does not say.
-            codes: The codes for which it does all the same.
+            usual: True if this API refuses as a whole by default.
+            codes: Codes that refuse as a whole all the same.
         """
         for rule in self._in_force():
             if rule.topic is None and rule.partition is None:
@@ -206,7 +206,7 @@ class Refusals:
         return rule.code if rule else 0
 
     def rule_for(self, topic: str | None = None, partition: int | None = None) -> Rule | None:
-        """The rule that refuses a topic or partition, which has more to say than a code."""
+        """The rule that refuses a topic or partition, for more than its code."""
         for rule in self._in_force():
             if (
                 not rule.whole

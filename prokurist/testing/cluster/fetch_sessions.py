@@ -1,8 +1,8 @@
 """Fetch sessions (KIP-227) of one broker: each client's partitions, and their last answers.
 
-A session is begun by a full fetch and goes on with incremental ones: those name what
-has changed, and are answered with what has. The broker counts the requests of each,
-and a client that is out of step has to start again.
+A session is begun by a full fetch and goes on with incremental ones: those name changed
+partitions, and so do the answers. The broker counts the requests of each, and a client that is
+out of step has to start again.
 
 Thread: the one that drives the model.
 """
@@ -54,10 +54,10 @@ class FetchSession:
 
     Attributes:
         id: Its id.
-        by_id: Whether it names topics by their ids.
+        by_id: True if it names topics by their ids.
         next_epoch: The number that its next request has to have.
-        wanted: What the client wants, in the order in which it is served.
-        told: Of each partition what the client was told of its log last.
+        wanted: The client's partitions, in the order of service.
+        told: The last answered log offsets of each partition.
     """
 
     id: int
@@ -67,7 +67,7 @@ class FetchSession:
     told: dict[tuple[object, int], tuple[int, int, int]] = field(default_factory=dict)
 
     def update(self, request: Any) -> None:
-        """Take in what an incremental request says."""
+        """Apply an incremental request."""
         for wanted in named_in(request):
             known = self.wanted.get(wanted.key, wanted)
             self.wanted[wanted.key] = wanted._replace(topic=wanted.topic or known.topic)
@@ -83,7 +83,7 @@ class FetchSession:
     def tell(
         self, rows: Iterable[tuple[tuple[object, int], tuple[int, int, int], bool]]
     ) -> None:
-        """An answer has gone out; partitions whose records were in it are served last."""
+        """Note a sent answer; partitions with records in it are served last."""
         for key, ends, served in rows:
             self.told[key] = ends
             if served and key in self.wanted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """The properties `group.*`, with Kafka's defaults but for what only costs time.
+    """Properties `group.*`, with Kafka's defaults except for mere delays.
 
     Attributes:
         initial_rebalance_delay: How long the first rebalance of an empty classic
@@ -22,8 +22,8 @@ class GroupSettings:
         consumer_heartbeat_interval: How often such a member is told to speak.
         assignment_interval: The least time between two assignments of a group of
             the consumer protocol. Kafka 4.3 has 1 s, and older ones have none.
-        older_epochs_commit: Whether a member may commit in the epoch before, for
-            what it has kept since (KIP-1251). Kafka before 4.3 does not let it.
+        older_epochs_commit: True if a member may commit in the epoch before, for partitions
+            kept since (KIP-1251). Kafka before 4.3 does not allow it.
     """
 
     initial_rebalance_delay: float = 0.0

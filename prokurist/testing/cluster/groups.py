@@ -38,13 +38,13 @@ class Group:
     Attributes:
         name: Its id.
         coordinator: The broker a test moved it to; None where its name decides.
-        offsets: What was committed. The key is a topic's name: a topic that is
-            deleted takes its offsets along, one created again starts without any.
+        offsets: Committed offsets. The key is a topic's name: a deleted topic takes its offsets
+            along, a recreated one starts without any.
         loading_until: Until then the coordinator still reads its log.
         loading_times: For so many requests it still does.
-        membership: Who is in it, by which protocol.
+        membership: Its members, by either protocol.
         unstable: Partitions with a commit in a transaction that is not over.
-        moved: Whether another broker has to take over when it is next spoken to.
+        moved: True if another broker has to take over at the next request.
     """
 
     name: str

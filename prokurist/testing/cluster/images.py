@@ -1,7 +1,7 @@
 """Past metadata of the cluster, for brokers that learn of changes late.
 
-Each broker follows the cluster's metadata log by itself, in order: what it knows is what
-was true at some moment before. Images are kept only while a broker lags.
+Each broker follows the cluster's metadata log by itself, in order: its image is a past state of
+the cluster. Images are kept only while a broker lags.
 
 Thread: the one that drives the model.
 """
@@ -25,14 +25,14 @@ class Lag:
 
     Attributes:
         seconds: How late; infinite for metadata that stand still.
-        since: When that began: nothing older than what was known then is known.
+        since: The start of the delay: the image is never older than its state then.
     """
 
     seconds: float = 0.0
     since: float = 0.0
 
     def moment(self, now: float) -> float:
-        """The moment of which the metadata are known now."""
+        """Return the time of the image known now."""
         return max(self.since, now - self.seconds)
 
 
@@ -89,7 +89,7 @@ class Images:
         return not self._images or self._images[-1].at <= moment + ROUNDING
 
     def forget(self, before: float) -> None:
-        """Drop what is not true any more at a moment."""
+        """Drop images that are outdated at a moment."""
         while len(self._images) > 1 and self._images[1].at <= before + ROUNDING:
             del self._images[0]
 

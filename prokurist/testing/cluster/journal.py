@@ -1,4 +1,4 @@
-"""Every request that reached the cluster, so that a test can ask what was on the wire.
+"""Journal of every request that reached the cluster, for a test to examine.
 
 Thread: the one that drives the model; a served cluster gives out copies under its lock.
 """
@@ -22,7 +22,7 @@ class Entry:
         at: When its bytes were there.
         node: The broker they came to.
         session: The number of the connection, counted over the whole cluster.
-        request: What it is, decoded by kio.
+        request: The request, decoded by kio.
         taken_up: When the broker began to work on it; None if it never did.
         answered: When the answer left; None if none did.
     """
@@ -95,5 +95,5 @@ class Journal:
         ]
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Forget all requests so far."""
         self._entries.clear()

@@ -1,8 +1,8 @@
 """One partition's log: batches in order, and the epochs they were written in.
 
-Invariants: offsets rise; `start <= end`; an epoch begins where the one before it
-ended; below `stable_end` no transaction is open. `epochs` has the epochs with records,
-which every complete copy knows; what a leader knows beyond them is the partition's.
+Invariants: offsets rise; `start <= end`; an epoch begins where the one before it ended; below
+`stable_end` no transaction is open. `epochs` has the epochs with records, known to every
+complete copy; further ones of a leader are the partition's.
 
 Thread: the one that drives the model; the log itself has no lock.
 """
@@ -63,7 +63,7 @@ class Log:
         return kept
 
     def end_transaction(self, marker: RecordBatch, epoch: int, *, committed: bool) -> None:
-        """Append a marker, which commits or aborts the producer's open transaction."""
+        """Append a marker: it commits or aborts the producer's open transaction."""
         kept = self.append(marker, epoch)
         first = self.open.pop(kept.producer_id, None)
         if first is not None:

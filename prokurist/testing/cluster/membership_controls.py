@@ -46,7 +46,7 @@ class MembershipControls(Steering):
             cluster.state.changed(now)
 
     def configure_groups(self, settings: GroupSettings) -> None:
-        """Change what the brokers' configuration says about groups, from now on."""
+        """Change the brokers' configuration of groups, from now on."""
         with self._change() as (cluster, _):
             cluster.state.group_settings = settings
             for each in cluster.state.groups.values():

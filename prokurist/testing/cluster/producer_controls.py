@@ -30,7 +30,7 @@ class ActiveProducer(NamedTuple):
 
 
 class ProducerControls(Steering):
-    """Topics' configuration, replicas in sync, and what is kept of producers."""
+    """Controls of topics' configuration, replicas in sync, and producer state."""
 
     __slots__ = ()
 
@@ -103,10 +103,10 @@ class ProducerControls(Steering):
     def elect_unclean(self, tp: TopicPartition, node: int) -> int:
         """Elect a leader that lacks records: those that it lacks are lost.
 
-        What it lacks is what was written while it was out of sync (`shrink_isr`), or was not
-        replicated yet (`stop_following`, `delay_replication`). The latter is lost in every
-        election of a Kafka, and kept here by `move_leader` and by a `kill` of the leader.
-        The other replicas cut their copies back.
+        It lacks the records written while it was out of sync (`shrink_isr`), or not replicated
+        yet (`stop_following`, `delay_replication`). The latter are lost in every election of a
+        Kafka, and kept here by `move_leader` and by a `kill` of the leader. The other replicas
+        cut their copies back.
 
         Args:
             tp: The partition.

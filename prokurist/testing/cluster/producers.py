@@ -134,14 +134,14 @@ class ProducerStates:
         )
 
     def rebuild(self, batches: Iterable[RecordBatch], now: float) -> None:
-        """Read the entries from a log; a producer of which no batch is left is forgotten."""
+        """Read the entries from a log; producers without a remaining batch are forgotten."""
         before, self._entries = self._entries, {}
         for batch in batches:
             known = before.get(batch.producer_id)
             self.update(batch, now if known is None else known.written_at)
 
     def restart(self) -> None:
-        """Keep the last batch of each producer, which is all that a snapshot has."""
+        """Keep the last batch of each producer, the content of a snapshot."""
         for entry in self._entries.values():
             last = entry.batches[-1]
             entry.batches.clear()

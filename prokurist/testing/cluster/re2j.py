@@ -1,8 +1,8 @@
 r"""Regular expressions as brokers read them: RE2J's syntax, translated into Python's.
 
-A broker refuses what RE2 cannot do in linear time (look-around, back-references,
-possessive repetition) and takes what Python does not know (`\Q…\E`, `\pL`, `[[:alpha:]]`,
-`\z`). The translation is for names of topics: beyond ASCII no class matches anything.
+A broker refuses syntax beyond RE2's linear time (look-around, back-references, possessive
+repetition) and takes some that Python does not know (`\Q…\E`, `\pL`, `[[:alpha:]]`, `\z`). The
+translation is for names of topics: beyond ASCII no class matches anything.
 
 Thread: any; nothing here keeps state but a cache.
 """

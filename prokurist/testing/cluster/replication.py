@@ -1,8 +1,8 @@
 """Replication of a partition: each broker's copy, and the high watermark it knows.
 
-A record is readable below the high watermark: what every broker in sync has. The leader
-moves it when the followers have fetched, the followers learn of it with their next fetch.
-A new leader begins with the high watermark that it knew as a follower.
+A record is readable below the high watermark, up to which every broker in sync has the log. The
+leader moves it when the followers have fetched, the followers learn of it with their next
+fetch. A new leader begins with its high watermark as a follower.
 
 Thread: the one that drives the model.
 """

@@ -1,8 +1,8 @@
 """Faults of requests: late, lost, wrong or failed answers.
 
-Each is for one API or, without one, for all; on one broker or on all; for a number
-of requests or until it is undone. It counts when a broker takes a request up, which
-on a busy connection is later than its bytes came.
+Each is for one API or, without one, for all; on one broker or on all; for a number of requests
+or until it is undone. It counts when a broker takes a request up, on a busy connection some
+time after the arrival of its bytes.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -38,7 +38,7 @@ class RequestControls(Steering):
         node: int | None = None,
         times: int | None = None,
     ) -> Fault:
-        """Work on requests at once and answer later: what looks lost has happened."""
+        """Work on requests at once and answer later: an apparent loss has happened."""
         return self._enforce(api, node, times, Rule(RuleKind.LATE, seconds=seconds))
 
     def hold(
@@ -57,15 +57,15 @@ class RequestControls(Steering):
     ) -> Fault:
         """Never answer a request.
 
-        A broker skips no answer, so none that stands behind it on its connection
-        comes either: the connection stays open and silent. Undoing it heals only
-        what comes later, on other connections.
+        A broker skips no answer, so no later answer comes on its connection either: the
+        connection stays open and silent. Undoing it heals only later requests, on other
+        connections.
 
         Args:
             api: The API; None for all.
             node: The broker; None for all.
             times: How many requests; None until it is undone.
-            applied: Whether the request takes effect all the same.
+            applied: True if the request takes effect all the same.
         """
         return self._enforce(api, node, times, Rule(RuleKind.DROP, applied=applied))
 
@@ -84,7 +84,7 @@ class RequestControls(Steering):
             api: The API; None for all.
             node: The broker; None for all.
             times: How many requests; None until it is undone.
-            applied: Whether the request takes effect before.
+            applied: True if the request takes effect before.
             reset: End it with a reset, and not in good order.
         """
         rule = Rule(RuleKind.CUT, applied=applied, reset=reset)
@@ -113,13 +113,13 @@ class RequestControls(Steering):
             api: The API.
             code: Any number of 16 bits, unknown ones included.
             node: The broker; None for all.
-            times: How many requests; None until it is undone. A request in which
-                nothing fits does not count.
-            topic: Refuse only what is said about this topic.
-            partition: Refuse only what is said about partitions of this number.
-            whole: Where an API can say it of the request (or group) as a whole and
-                of each part: True for the whole, False for each part, None for
-                what Kafka does with that code.
+            times: The number of requests; None until it is undone. A request without a matching
+                part does not count.
+            topic: Refuse only parts about this topic.
+            partition: Refuse only parts about partitions of this number.
+            whole: For an API with codes for the request (or group) as a whole and for each
+                part: True for the whole, False for each part, None for Kafka's own way with
+                that code.
             message: Produce: the text beside the code (`error_message`).
             records: Produce: the records that are to blame, by their place in the batch,
                 each with a text (`record_errors`, KIP-467).
@@ -182,7 +182,7 @@ class RequestControls(Steering):
         return self._enforce(api, node, times, Rule(RuleKind.THROTTLE, seconds=seconds))
 
     def heal(self) -> None:
-        """Undo every fault of this kind; what is held goes on."""
+        """Undo every fault of this kind; held requests go on."""
         with self._change() as (cluster, _):
             cluster.rules.clear()
 

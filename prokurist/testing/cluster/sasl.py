@@ -28,7 +28,7 @@ HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 
 class Refused(Exception):
-    """The credentials are wrong; the text is what a broker tells."""
+    """Wrong credentials; the text is the broker's."""
 
 
 @dataclass(slots=True)
@@ -40,8 +40,8 @@ class Sasl:
         tokens: Bearer tokens that are accepted.
         amazon_keys: Secret keys of AWS_MSK_IAM by the key's id.
         mechanisms: Those that are enabled.
-        lifetime: Seconds after which a connection must authenticate again; 0 for never.
-        is_liar: Whether its SCRAM signature is wrong, as that of a stranger.
+        lifetime: Seconds until a connection must authenticate again; 0 for never.
+        is_liar: True if its SCRAM signature is wrong, as an impostor's.
     """
 
     users: dict[str, str]
@@ -165,7 +165,7 @@ class SaslExchange:
         return b'{"version":"2020_10_22","request-id":"of the model"}'
 
     def _scram(self, name: str, data: bytes, now: float) -> bytes:
-        """The client's first message; what it is answered with sets up the second."""
+        """Handle the client's first message; the answer sets up the second."""
         bare = data.decode().removeprefix("n,,")
         fields = fields_of(bare)
         user = fields["n"].replace("=2C", ",").replace("=3D", "=")

@@ -28,9 +28,9 @@ def uniform(wanted: Wanted, sizes: Mapping[uuid.UUID, int], had: Owned) -> Owned
     """As evenly as the subscriptions allow, and moving as little as possible.
 
     Args:
-        wanted: Who wants what.
+        wanted: The subscribed topics of each member.
         sizes: How many partitions each topic has.
-        had: What each was to have before.
+        had: The former target of each member.
     """
     free = {Part(each, index) for each in sizes for index in range(sizes[each])}
     given: dict[str, list[Part]] = {each: [] for each in sorted(wanted)}

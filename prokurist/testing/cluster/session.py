@@ -1,16 +1,16 @@
 """One connection to one broker: requests in, one worked on at a time, answers out.
 
-A broker never overtakes on a connection: what is delayed, parked, held or dropped
-holds back everything behind it. Client libraries rely on it, and so does the order
-of what a test sees.
+A broker never overtakes on a connection: a delayed, parked, held or dropped request holds back
+everything behind it. Client libraries rely on it, and so does the order of a test's
+observations.
 
-States, and what a session in them waits for:
+States, with the event that ends each:
 
 - IDLE: the next request, once it is not muted by a throttle;
-- DELAYED: the time at which the broker takes the request to hand;
+- DELAYED: the time at which the broker takes up the request;
 - HELD: its rule to be undone;
 - PARKED: a change of the state, or the end of the request's own patience;
-- LATE: the time at which the finished answer leaves;
+- LATE: the departure time of the finished answer;
 - SILENT: nothing; an answer was dropped, and no other may pass it;
 - OVER: nothing; the connection is closed.
 
@@ -219,7 +219,7 @@ class Session:
         return math.inf
 
     def step(self, now: float) -> None:
-        """Do what is due."""
+        """Do due work."""
         match self.stage:
             case Stage.IDLE:
                 self._take_up(self._waiting.popleft(), now)

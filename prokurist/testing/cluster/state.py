@@ -43,23 +43,23 @@ class State:
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
         auto_create: True if Metadata requests create missing topics.
-        group_settings: What the brokers' configuration says about groups.
-        followers_serve: Whether consumers may read from followers, and are told of one
+        group_settings: The brokers' configuration of groups.
+        followers_serve: True if consumers may read from followers, and get a preferred replica
             in their rack.
         default_partitions: How many partitions a topic has by default.
         cluster_id: The cluster's own id.
-        features: What is finalised, with its level.
+        features: Finalised features, with their levels.
         features_epoch: Grows with each change of that.
         replication: How long followers take to follow.
         coordinator_lag: How late group coordinators learn of topics, beside their broker.
-        images: What lagging brokers may still know.
+        images: Past images, for lagging brokers.
         source: The state that this one is an older view of; None for the state itself.
         now: Up to when everything that was due has happened.
         wall_ahead: By how many seconds the brokers' wall clock is ahead of the model's time.
         producer_id_expiration: After how many seconds brokers forget a producer
             (`producer.id.expiration.ms`).
-        telemetry: What takes the metrics that clients push; None for brokers without it.
-        agenda: What is planned for later.
+        telemetry: The receiver of clients' metrics; None for brokers without it.
+        agenda: Planned actions.
         version: Counts changes that a parked request may be waiting for.
         changed_at: When the last of them was.
     """
@@ -112,7 +112,7 @@ class State:
 
     @property
     def latest(self) -> "State":
-        """The state as it is, for a view what it is a view of."""
+        """Return the state itself, also for an older view of it."""
         return self if self.source is None else self.source
 
     def seen_by(self, broker: Broker) -> "State":
@@ -138,7 +138,7 @@ class State:
         self.coordinator_lag = Lag(seconds, self.now)
 
     def begin_images(self) -> None:
-        """Keep what is true now, for a broker that lags from now on."""
+        """Keep an image of the present, for a broker that lags from now on."""
         self.images.note(self.now, self.topics, self._registered_ids())
 
     def _registered_ids(self) -> list[int]:
@@ -206,7 +206,7 @@ class State:
                 self.follow(partition, elected=partition.epoch != before)
 
     def welcome_back(self, node_id: int) -> None:
-        """A broker is back: its copies catch up, and it leads what waited for it."""
+        """Bring a broker back: its copies catch up, and it leads leaderless partitions."""
         broker = self.broker(node_id)
         if broker.registered and not broker.running:
             # A new process is let in only after the old one's session is over.
@@ -274,7 +274,7 @@ class State:
         return next((each for each in self.topics.values() if each.id == topic_id), None)
 
     def create_topic(self, name: str, partitions: int, replication: int | None = None) -> Topic:
-        """Make a topic; the caller has looked whether it may.
+        """Create a topic, already checked by the caller.
 
         Without a replication every partition has three copies, or as many as
         there are brokers.
@@ -301,7 +301,7 @@ class State:
             partition.place(live)
 
     def delete_topic(self, name: str) -> None:
-        """Forget a topic, and what groups committed for it."""
+        """Forget a topic, with its committed offsets."""
         del self.topics[name]
         for group in self.groups.values():
             for tp in [each for each in group.offsets if each.topic == name]:
@@ -317,7 +317,7 @@ class State:
         return found
 
     def group_now(self, name: str, now: float) -> Group:
-        """A group as its coordinator has it now: what was due has happened."""
+        """Return a group as its coordinator has it now, with due events applied."""
         group = self.group(name)
         if group.moved:
             group.moved = False
@@ -327,7 +327,7 @@ class State:
         return group
 
     def lose_groups(self, node_id: int) -> None:
-        """A broker ends: who speaks for its groups next begins with what is written."""
+        """End a broker: the next coordinator of its groups begins with the log."""
         for group in self.groups.values():
             if self.coordinator(group.name) == node_id:
                 group.moved = True

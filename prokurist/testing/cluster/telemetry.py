@@ -22,11 +22,11 @@ class PushedMetrics(NamedTuple):
     """One push that was taken.
 
     Attributes:
-        client_instance_id: Whose.
+        client_instance_id: The client instance id.
         client_id: Its `client.id`.
         node: The broker that it came to.
         at: When it came.
-        terminating: Whether it is the client's last.
+        terminating: True if it is the client's last.
         compression: How it is compressed, as a number.
         data: OpenTelemetry's `MetricsData`, compressed.
     """
@@ -47,8 +47,8 @@ class ClientInstance:
     Attributes:
         asked_at: When it last asked for the subscription.
         pushed_at: When it last pushed.
-        refused: What its last push was refused with; `none` if it was taken.
-        ended: Whether it has pushed for the last time.
+        refused: The error code of its last push; `none` if it was taken.
+        ended: True if it has pushed for the last time.
     """
 
     asked_at: float = -math.inf
@@ -70,8 +70,8 @@ class TelemetryReceiver:
         interval: Seconds from one push of a client to the next.
         most_bytes: The largest push that is taken.
         compressions: Compressions that are taken, as numbers, the preferred one first.
-        delta: Whether sums are to be told as what they have grown.
-        pushed: What has come, in order.
+        delta: True for sums as increments.
+        pushed: All pushes, in order.
         instances: The clients, by their instance ids.
     """
 
@@ -85,12 +85,12 @@ class TelemetryReceiver:
 
     @property
     def subscription_id(self) -> int:
-        """Changes with what is subscribed to."""
+        """Id of the subscription, which changes with it."""
         told = (self.metrics, self.interval, self.delta, self.compressions)
         return crc32(repr(told).encode()) & 0x7FFF_FFFF
 
     def subscribe(self, metrics: Sequence[str], interval: float) -> None:
-        """Change what is wanted."""
+        """Change the subscription."""
         self.metrics, self.interval = tuple(metrics), interval
 
     def new_instance(self) -> uuid.UUID:

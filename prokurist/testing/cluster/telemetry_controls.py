@@ -32,7 +32,7 @@ class TelemetryControls(Steering):
             interval: Seconds from one push of a client to the next.
             most_bytes: The largest push that is taken.
             compressions: Compressions that are taken, as numbers, the preferred one first.
-            delta: Whether sums are to be told as what they have grown.
+            delta: True for sums as increments.
         """
         with self._change() as (cluster, _):
             receiver = cluster.state.telemetry
@@ -47,7 +47,7 @@ class TelemetryControls(Steering):
                 cluster.offered[api.key] = (api.oldest, api.newest)
 
     def telemetry(self) -> list[PushedMetrics]:
-        """The metrics that clients have pushed, in the order in which they came."""
+        """Return the metrics pushed by clients, in order of arrival."""
         with self._change() as (cluster, _):
             receiver = cluster.state.telemetry
             return [] if receiver is None else list(receiver.pushed)

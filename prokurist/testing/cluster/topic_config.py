@@ -12,7 +12,7 @@ LOG_APPEND_TIME: Final = "LogAppendTime"
 
 
 class TopicConfigKeywords(TypedDict, total=False):
-    """The properties of `TopicConfig`, as keywords of which each may be missing."""
+    """Properties of `TopicConfig`, as keywords, each of them optional."""
 
     max_message_bytes: int
     min_insync_replicas: int

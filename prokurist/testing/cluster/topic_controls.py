@@ -40,7 +40,7 @@ class TopicControls(Steering):
             cluster.state.changed(now)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, and what groups committed for it."""
+        """Delete a topic, with its committed offsets."""
         with self._change() as (cluster, now):
             topic_of(cluster.state, name)
             cluster.state.delete_topic(name)
@@ -72,10 +72,9 @@ class TopicControls(Steering):
         Args:
             tp: The partition.
             records: Records, or values of records without a key.
-            timestamp: For values: in milliseconds since the epoch; without one the
-                brokers' clock, which in virtual time knows no epoch.
-            producer: The id of the producer in whose transaction they are written;
-                `end_transaction` ends it.
+            timestamp: For values: in milliseconds since the epoch; by default the brokers'
+                clock, which in virtual time knows no epoch.
+            producer: The producer id of their transaction; `end_transaction` ends it.
 
         Returns:
             The offset of the first.
@@ -97,7 +96,7 @@ class TopicControls(Steering):
             return kept.base_offset
 
     def end_transaction(self, tp: TopicPartition, producer: int, *, committed: bool) -> None:
-        """Commit or abort what a producer has written to a partition."""
+        """Commit or abort a producer's records in a partition."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
             stamp = cluster.state.wall_clock(now)
@@ -183,7 +182,7 @@ class TopicControls(Steering):
     def delay_replication(
         self, *, fetch: float = 0.0, watermark: float = 0.0, election: float = 0.0
     ) -> Fault:
-        """Let followers, and what brokers know of them, lag behind; see `ReplicationDelays`."""
+        """Delay followers, and their high watermarks; see `ReplicationDelays`."""
         delays = ReplicationDelays(fetch, watermark, election)
         with self._change() as (cluster, _):
             cluster.state.replication = delays
@@ -209,7 +208,7 @@ class TopicControls(Steering):
             cluster.state.followers_serve = True
 
     def delete_records(self, tp: TopicPartition, before: int) -> None:
-        """Delete what lies below an offset, as retention does, once all copies have it."""
+        """Delete records below an offset, as retention does, once all copies have it."""
         with self._change() as (cluster, now):
             partition = partition_of(cluster.state, tp)
             cluster.state.follow_at_once(partition)

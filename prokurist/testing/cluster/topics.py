@@ -36,13 +36,13 @@ class Partition:
         epoch_start: Where the log ended when the leader was elected.
         eligible: Brokers outside the ISR that may lead without a loss of records: the
             last that was in sync (Kafka's eligible leader replicas).
-        log: What is in it, as the present leader has it.
+        log: The log, as the present leader has it.
         copies: How much of it each broker has, and the high watermark that it knows.
-        followed: Whether the followers have fetched from the present leader.
+        followed: True if the followers have fetched from the present leader.
         followed_from: When they do at the earliest.
         min_isr: How many replicas have to be in sync, so that what is written can become
             readable: never more than there are.
-        producers: What is kept of the idempotent producers that wrote to it.
+        producers: State of the idempotent producers that wrote to it.
     """
 
     index: int
@@ -139,7 +139,7 @@ class Partition:
         return kept
 
     def end_transaction(self, marker: RecordBatch, *, committed: bool) -> None:
-        """Append a marker, which commits or aborts the producer's open transaction."""
+        """Append a marker: it commits or aborts the producer's open transaction."""
         self.log.end_transaction(marker, self.epoch, committed=committed)
         self.copy_of(self.leader).end = self.log.end
 
@@ -151,7 +151,7 @@ class Partition:
             copy.cut(self.log.end)
 
     def fetch(self, upto: int, behind: Collection[int] = ()) -> None:
-        """Have the followers fetch what lies below an offset; moves the high watermark.
+        """Have the followers fetch records below an offset; move the high watermark.
 
         Args:
             upto: The offset.

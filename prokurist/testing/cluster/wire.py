@@ -1,8 +1,8 @@
 """Frames to requests and answers to frames, with kio and nothing of the client's.
 
-A handler describes its answer as plain mappings with the field names of all
-versions; `encode` takes what the version at hand has. So one handler serves every
-version, and a field that a version needs and the handler forgot is a loud error.
+A handler describes its answer as plain mappings with the field names of all versions; `encode`
+takes those of the version at hand. So one handler serves every version, and a needed field that
+the handler forgot is a loud error.
 
 Error codes are numbers up to here, and any number goes out: kio's enum ends at
 the codes of its own day, and a client must survive those of tomorrow.
@@ -54,7 +54,7 @@ class Request:
         api: The API; None if the model does not speak it.
         key: Its number as it came.
         version: The version as it came, offered or not.
-        correlation_id: What the answer has to repeat.
+        correlation_id: The correlation id of the answer.
         client_id: The request's client id; None when there is none or it was not read.
         body: kio's request of that version; None when the version is not one of
             kio's, so that there is only the head.
@@ -130,7 +130,7 @@ def encode(api: Api, version: int, correlation_id: int, answer: Values) -> bytes
 
 
 def build(cls: Any, values: Values) -> Any:
-    """A kio struct from plain values, of which it takes those its version has."""
+    """Make a kio struct from plain values, without those that its version lacks."""
     taken: dict[str, Any] = {}
     for field in plan(cls):
         if field.name in values:
@@ -145,8 +145,8 @@ class PlannedField(NamedTuple):
 
     Attributes:
         name: Its name.
-        required: Whether the struct cannot be made without it.
-        convert: From the plain value to what kio wants.
+        required: True if the struct cannot be made without it.
+        convert: Converts a plain value to kio's.
         struct: The struct in it, where there is one.
     """
 

@@ -47,7 +47,7 @@ log4j.logger.kafka.server.KafkaConfig=WARN
 
 
 def write_files(folder: Path, properties: Mapping[str, str]) -> None:
-    """Write what the processes of a node read: its properties, and how it logs."""
+    """Write the files of a node's processes: its properties, and its logging."""
     for name, text in (
         (PROPERTIES, properties_file(properties)),
         ("log4j2.yaml", _LOG4J2.format(log=folder / LOG)),
@@ -62,7 +62,7 @@ def java_command(
     """Return the command line of one of Kafka's programs, with a node's properties.
 
     Args:
-        java: What runs it.
+        java: The Java to run it.
         options: Those of the virtual machine.
         jars: The folder of Kafka's jars.
         folder: The node's, with the files of `write_files`.

@@ -1,4 +1,4 @@
-"""An archive of the classes a broker loads, which its virtual machine maps at each start.
+"""Archive of a broker's classes, mapped by its virtual machine at each start.
 
 Without it a start spends two fifths of its work on reading and checking classes. It belongs
 to one Java and one folder of jars, and lies beside that folder. A process makes it at its
@@ -77,7 +77,7 @@ def class_archive(
 
     Args:
         version: The Kafka that the jars are.
-        java: What runs it.
+        java: The Java to run it.
         jars: The folder of the jars.
         deadline: That of the start: where little time remains, nothing is made.
         clock: Clock of the deadline.

@@ -58,7 +58,7 @@ _PORT_TAKEN: Final = ("port is already allocated", "address already in use")
 
 
 class AnswersApiVersions(WaitStrategy):
-    """Ready is who answers ApiVersions; what the log says is not asked."""
+    """Ready once ApiVersions is answered; the log is not read."""
 
     def __init__(self, clock: Clock, deadline: Deadline) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class ApacheKafkaContainer(DockerContainer):
         network: Network,
         java_options: Sequence[str],
     ) -> None:
-        """Say what the container will be; nothing is pulled or made.
+        """Describe the container; nothing is pulled or made.
 
         Args:
             number: The node's id.
@@ -133,7 +133,7 @@ class ApacheKafkaContainer(DockerContainer):
 
 
 class ContainerNodes:
-    """A cluster of containers; see `Nodes` for what each method promises."""
+    """A cluster of containers; see `Nodes` for the methods."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class ContainerNodes:
             )
 
     def check(self, node: int) -> None:
-        """See whether the container still runs."""
+        """Check that the container still runs."""
         container = self._container(node)
         container.reload()
         if container.status not in _ALIVE:
@@ -262,7 +262,7 @@ class ContainerNodes:
             )
 
     def log_tail(self, node: int, lines: int = 25) -> str:
-        """The end of what the container wrote."""
+        """Return the last output of the container."""
         text: bytes = self._container(node).logs(tail=lines)
         return tail(text.decode(errors="replace").splitlines(), lines)
 

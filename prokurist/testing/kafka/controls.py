@@ -1,8 +1,8 @@
 """Freezes, kills and restarts of a Kafka started here.
 
 Thread: one at a time; the fault proxies have a thread each.
-Invariants: a node is up, frozen or dead, and nowhere else is it known which. While one is
-dead its proxy refuses, and who asks for `up` is not sent to it.
+Invariants: a node is up, frozen or dead, and only this class knows its state. While one is dead
+its proxy refuses, and `up` leaves it out.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _END_WITHIN: Final = 5.0
 
 
 class Controls:
-    """Freezes, kills and restarts nodes; the methods of `RealKafka` say what each means.
+    """Freezes, kills and restarts nodes; see the methods of `RealKafka`.
 
     Attributes:
         nodes: The nodes, all of them ready when this is made.
@@ -103,7 +103,7 @@ class Controls:
             self.restart(sorted(self._dead), self._deadline(RESTARTED_WITHIN))
 
     def check(self) -> None:
-        """See whether every node that should run does."""
+        """Check that every expected node runs."""
         for node in self.up:
             self.nodes.check(node)
 

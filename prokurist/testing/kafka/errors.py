@@ -25,10 +25,10 @@ _BAD: Final = re.compile(r"[\d: T,-]+ (ERROR|FATAL) ")
 
 
 class HarnessError(Exception):
-    """The root of what the harness raises.
+    """Base class of the harness's errors.
 
     Attributes:
-        reason: One short line that says what is wrong, without the way out.
+        reason: One short line about the fault, without the way out.
     """
 
     def __init__(self, reason: str, *, way_out: str = "", detail: str = "") -> None:
@@ -51,10 +51,10 @@ class KafkaUnavailable(HarnessError):
         """Combine the errors of all rungs.
 
         Args:
-            rungs: The rungs in the order in which they were asked, each with its error.
+            rungs: The rungs in the order of asking, each with its error.
 
         Returns:
-            An error whose `reason` is one line and whose text has a line for each rung.
+            An error with one line as `reason` and a text with a line for each rung.
         """
         lines = (f"  {name}: {error}" for name, error in rungs)
         # That no Kafka was given is the usual state of things, and no reason.

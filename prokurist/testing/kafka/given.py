@@ -17,7 +17,7 @@ def given_bootstrap(environ: Mapping[str, str] | None = None) -> tuple[Address, 
     """The addresses that the environment gives; none if it gives nothing.
 
     Raises:
-        KafkaFailed: What it gives is not a list of `host:port`.
+        KafkaFailed: Its value is not a list of `host:port`.
     """
     text = (os.environ if environ is None else environ).get(VARIABLE, "")
     try:

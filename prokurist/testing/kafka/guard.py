@@ -39,7 +39,7 @@ class Guard:
         return f"Guard(folder={str(self._folder)!r}, running={self._running()})"
 
     def answer(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Do what one line asks."""
+        """Carry out the command of one line."""
         match command["do"]:
             case "run":
                 return self._run(command["argv"], command["log"])

@@ -75,12 +75,12 @@ class GuardedProcess:
         """Send a signal to the child's group; a stop and a kill have taken effect on return.
 
         Returns:
-            Whether the child still runs.
+            True while the child runs.
         """
         return bool(self._ask({"do": "signal", "number": int(number)})["running"])
 
     def exit_code(self) -> int | None:
-        """The code with which the child ended; None while it runs or before it began."""
+        """Exit code of the child; None while it runs or before it began."""
         code: int | None = self._ask({"do": "status"})["exit"]
         return code
 

@@ -24,8 +24,8 @@ class Java:
 
     Attributes:
         path: The executable.
-        major: 17 for Java 17; 8 for what calls itself 1.8.
-        told: What it says about its version.
+        major: 17 for Java 17; 8 for version 1.8.
+        told: Its own text about its version.
     """
 
     path: Path

@@ -115,7 +115,7 @@ class Kdc:
             self._process.send_signal(number)
 
     def environment(self, cache: Path | None = None) -> Mapping[str, str]:
-        """The environment in which Kerberos programs know this KDC, and no other.
+        """Environment for Kerberos programs with this KDC, and no other.
 
         Args:
             cache: The ticket cache; one that does not exist if None.

@@ -44,10 +44,10 @@ class Wish:
 
     Attributes:
         nodes: How many nodes.
-        version: Which version.
+        version: The version of Kafka.
         properties: The user's own broker properties.
         port: The direct port of the first node, if it matters.
-        controls: Whether it must be possible to freeze, kill and cut it.
+        controls: True if it must be possible to freeze, kill and cut it.
         java_options: Options of the virtual machine instead of the harness's own.
         security: How clients come in; None for plain text.
     """
@@ -80,8 +80,7 @@ def given_rung(wish: Wish, environ: Mapping[str, str] | None = None) -> tuple[Ad
 
     Raises:
         KafkaUnavailable: None are given, or they will not do.
-        KafkaFailed: What is given is no address: another Kafka in its place would
-            hide the mistake.
+        KafkaFailed: The value is no address: another Kafka in its place would hide the mistake.
     """
     addresses = given_bootstrap(environ)
     if not addresses:
@@ -182,7 +181,7 @@ def _ping(timeout: int) -> tuple[str, str]:
 
 
 def survey(version: str = DEFAULT_VERSION) -> str:
-    """One line that says which rung serves, found by asking and without starting anything."""
+    """Describe in one line the rung that would serve, without starting anything."""
     said: list[tuple[str, HarnessError]] = []
     try:
         if addresses := given_bootstrap():

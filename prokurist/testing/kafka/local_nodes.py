@@ -46,7 +46,7 @@ class LocalNode:
     """One broker and controller in one process.
 
     Attributes:
-        java: What runs it; None for what the others have.
+        java: The Java to run it; None for the others' own.
         jars: The folder of its jars; None likewise.
         archive: That of its classes; None likewise.
     """
@@ -122,7 +122,7 @@ def _lay_out(node: LocalNode, formatted: Mapping[str, bytes], cluster: str) -> N
 
 
 class LocalNodes:
-    """A cluster out of jars; see `Nodes` for what each method promises."""
+    """A cluster out of jars; see `Nodes` for the methods."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class LocalNodes:
             nodes: How many.
             version: The version of Kafka that the jars are.
             properties: The user's own broker properties.
-            java: What runs them.
+            java: The Java to run them.
             jars: The folder of the jars.
             clock: Clock of the deadlines.
             archive: That of the brokers' classes; None for none.
@@ -261,7 +261,7 @@ class LocalNodes:
         one.archive = find_archive(one.java, one.jars)
 
     def check(self, node: int) -> None:
-        """See whether the process still runs, and read in its log why not."""
+        """Check that the process still runs; else find the reason in its log."""
         one = self._nodes[node]
         if one.process.running():
             return

@@ -51,7 +51,7 @@ class Nodes(Protocol):
         ...
 
     def check(self, node: int) -> None:
-        """Look whether a node's process still runs.
+        """Check that a node's process still runs.
 
         Raises:
             BrokerDied: It has ended.
@@ -80,5 +80,5 @@ class Nodes(Protocol):
         ...
 
     def close(self, deadline: Deadline) -> None:
-        """End every node and remove what is left of them; may be called twice."""
+        """End every node and remove its remains; may be called twice."""
         ...

@@ -1,4 +1,4 @@
-"""Certificates for a secured Kafka of a test: an authority, and what it issues.
+"""Certificates for a secured Kafka of a test: an authority, with its certificates and CRLs.
 
 Thread: any. Needs the package `cryptography`, which `prokurist[testing]` brings.
 Invariants: every key stays in the folder that was given.
@@ -83,7 +83,7 @@ class Authority:
             name: The common name, and the first part of the file's name.
             hosts: The names and addresses it is for.
             ends: When it expires from now on; in the past for one that has.
-            password: What the key is encrypted with.
+            password: The password of the key.
         """
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         certificate = self._signed(name, hosts, key, ends)
@@ -112,7 +112,7 @@ class Authority:
         return path
 
     def revocation_list(self, *revoked: Path) -> Path:
-        """A list of what is revoked, by the files of the certificates."""
+        """A list of revoked certificates, by their files."""
         now = _now()
         made = (
             x509.CertificateRevocationListBuilder()

@@ -1,8 +1,8 @@
 """The broker properties of a Kafka for tests.
 
 Thread: any; no state.
-Invariants: what the user gives wins over what stands here, except for the
-addresses and identities of the nodes, which the harness needs to know.
+Invariants: the user's properties win over these, except for the addresses and identities of the
+nodes, which the harness needs to know.
 """
 
 import uuid
@@ -84,11 +84,11 @@ def new_cluster_id() -> str:
 
 
 def quick_properties(nodes: int, version: str) -> Properties:
-    """Properties that make a broker quick and small, without changing what clients see.
+    """Properties of a quick and small broker, without effect on clients.
 
     Args:
         nodes: How many nodes the cluster has.
-        version: The version of Kafka, for what older brokers do not know.
+        version: The version of Kafka, to leave out properties unknown to older brokers.
     """
     replicas = str(min(nodes, 3))
     in_sync = "2" if nodes >= 3 else "1"
@@ -154,8 +154,8 @@ def listener_properties(
 
     Args:
         node: Its id.
-        listeners: What it binds, `host:port` by the listener's name; with `CONTROLLER`.
-        advertised: What it tells clients, by the listener's name; without it.
+        listeners: Bound addresses, `host:port` by the listener's name; with `CONTROLLER`.
+        advertised: Advertised addresses, by the listener's name; without it.
         voters: The controllers' addresses, by node id.
         between_brokers: The listener that the brokers use among themselves.
         protocols: The security protocol of listeners that are not in plain text.

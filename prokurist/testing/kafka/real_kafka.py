@@ -66,15 +66,15 @@ class RealKafka:
         clock: Clock | None = None,
         **broker_properties: object,
     ) -> None:
-        """Say what is wanted; nothing happens before `start`.
+        """Describe the Kafka; nothing happens before `start`.
 
         Args:
             nodes: How many nodes; each is broker and controller.
             version: The version of Apache Kafka.
             properties: Broker properties by their real names.
             port: The direct port of the first node; free ports if None.
-            controls: Whether a Kafka that runs already cannot be used, since the
-                test freezes, kills or cuts it.
+            controls: True if the test freezes, kills or cuts it, so that a running Kafka cannot
+                be used.
             java_options: Options of the virtual machine, instead of those that make a
                 broker start quickly. Only where the harness starts it itself.
             security: How clients come in, at `bootstrap`; None for plain text. Only where
@@ -199,7 +199,7 @@ class RealKafka:
 
     @property
     def direct_bootstrap(self) -> str:
-        """`bootstrap.servers` past the proxies: what a benchmark wants."""
+        """`bootstrap.servers` past the proxies, for benchmarks."""
         if self._given:
             return ",".join(map(str, self._given))
         return ",".join(map(str, self._started().nodes.direct))
@@ -266,7 +266,7 @@ class RealKafka:
             self._controls.heal()
 
     def check(self) -> None:
-        """See whether every node that should run does.
+        """Check that every expected node runs.
 
         Raises:
             KafkaFailed: One has ended by itself.

@@ -34,10 +34,10 @@ class SecuredListener:
         users: Passwords by name, for PLAIN and SCRAM.
         keytab: The broker's keys, for GSSAPI. Its virtual machine has to be told of the realm
             as well: `java_options=["-Djava.security.krb5.conf=…"]`.
-        principal: Whose keys these are.
-        session: Milliseconds after which a connection must authenticate again; 0 for never.
-        is_direct: Whether clients are told the brokers' own addresses instead of those of the
-            fault proxies: what a benchmark wants.
+        principal: The principal of these keys.
+        session: Milliseconds until a connection must authenticate again; 0 for never.
+        is_direct: True to advertise the brokers' own addresses instead of those of the fault
+            proxies, for benchmarks.
     """
 
     certificate: Path | None = None

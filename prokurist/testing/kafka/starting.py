@@ -36,9 +36,9 @@ def start_nodes(
     Args:
         choose: Makes nodes on ports that look free.
         count: How many they are.
-        admin: What asks them.
+        admin: The admin client.
         deadline: When to give up.
-        clock: What the deadline is read against, and what the proxies measure with.
+        clock: Clock of the deadline, and of the proxies.
 
     Returns:
         The nodes, all of them ready, and the proxy of each.
@@ -81,8 +81,8 @@ def wait_until_ready(
 
     Args:
         nodes: The cluster.
-        admin: What asks them.
-        which: The nodes that are waited for; the others may be down.
+        admin: The admin client.
+        which: The expected nodes; the others may be down.
         deadline: When to give up.
         clock: Clock of the deadline.
 
@@ -119,7 +119,7 @@ def wait_until_answered(
     """Until one of the addresses answers.
 
     Raises:
-        AdminFailed: None did by the deadline; what the last one said.
+        AdminFailed: None did by the deadline, with the last one's error.
     """
     while True:
         for address in addresses:

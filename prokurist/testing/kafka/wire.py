@@ -95,7 +95,7 @@ class BrokerConnection:
         """Send one request and read its answer.
 
         Args:
-            request: Of one version, which the broker must understand.
+            request: A request in one version, supported by the broker.
             answer: The response class of the same API and version.
             deadline: When to give up.
 

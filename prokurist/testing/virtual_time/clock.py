@@ -4,9 +4,9 @@
         consumer = prokurist_clock.consumer(group_id="billing")
         ...
 
-Thread: the test's alone, which runs the network threads' turns while it waits.
-Invariants: time passes in `advance` and in calls that wait, and nowhere else; no thread
-sleeps. The same test takes the same steps each time.
+Thread: the test's alone; it runs the network threads' turns while it waits.
+Invariants: time passes in `advance` and in calls that wait, and nowhere else; no thread sleeps.
+The same test takes the same steps each time.
 """
 
 import math
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ModelWorld(World[ModelNetwork]):
-    """A world whose clients have nothing but the model before them."""
+    """A world with clients on the model alone."""
 
     def network(self) -> ModelNetwork:
         """Return a new client's network: the model's alone."""
@@ -38,11 +38,10 @@ class ModelWorld(World[ModelNetwork]):
 class VirtualClock:
     """A clock that a test moves, and consumers and brokers that live by it.
 
-    Consumers are real ones, with all of their network thread but the thread, and speak
-    Kafka's protocol to a model of brokers. A call that waits takes the time to the moment
-    at which it ends, and everything that is due until then happens: retries, heartbeats,
-    sessions that end. Your own code goes by this time where you give it `now` and
-    `advance` in place of `time.monotonic` and `time.sleep`.
+    Consumers are real ones, with all of their network thread but the thread, and speak Kafka's
+    protocol to a model of brokers. A waiting call moves the time to its end, and everything due
+    until then happens: retries, heartbeats, session timeouts. Your own code goes by this time
+    where you give it `now` and `advance` in place of `time.monotonic` and `time.sleep`.
 
     Args:
         nodes: How many brokers.
@@ -88,8 +87,8 @@ class VirtualClock:
 
         Args:
             seconds: How long from now.
-            action: What is called: a broker's thaw, a `wakeup`. What it raises comes out
-                of the call that waits.
+            action: The function to call: a broker's thaw, a `wakeup`. Its errors come out of
+                the waiting call.
         """
         self._world.at(self.now() + seconds, action)
 
@@ -138,7 +137,7 @@ class VirtualClock:
         return producer
 
     def close(self) -> None:
-        """End all faults, and close what is open.
+        """End all faults, and close all clients.
 
         Raises:
             Exception: A consumer could not be closed in order.

@@ -13,9 +13,9 @@ def told(delivery: Delivery, connection: int, *, trusted: bool) -> Iterator[Happ
     """The happenings of a delivery, on the connection that it concerns.
 
     Args:
-        delivery: What the broker has sent.
+        delivery: The broker's delivery.
         connection: The client's number of the connection.
-        trusted: Whether the broker has answered on it.
+        trusted: True if the broker has answered on it.
     """
     if delivery.end is not None:
         yield Lost(connection, DisconnectException(f"the broker {delivery.end.value} it"))
@@ -31,7 +31,7 @@ def told(delivery: Delivery, connection: int, *, trusted: bool) -> Iterator[Happ
 
 
 def read(data: bytes, connection: int, *, trusted: bool) -> Iterator[Happening]:
-    """The same of bytes without a length before them: what they are taken for."""
+    """The same for bytes without a length before them."""
     scratch = bytearray(data)
     reader = FrameReader(memoryview(scratch), LARGEST_FRAME_BYTES)
     for frame in reader.took(len(data)):

@@ -1,8 +1,8 @@
 """A network without sockets: its far end is the cluster model.
 
-Thread: the one that runs the world.
-Invariants: see `network_thread.io.network`. What is written reaches the broker LATENCY
-later, and what a broker sends the client; nothing is reordered on a connection.
+Thread: the caller's of the world.
+Invariants: see `network_thread.io.network`. Written bytes reach the broker LATENCY later, and
+so do a broker's bytes the client; nothing is reordered on a connection.
 """
 
 import math
@@ -21,7 +21,7 @@ LATENCY: Final = 0.001
 
 
 class ModelNetwork:
-    """A `Network` whose far end is the cluster model."""
+    """A `Network` in front of the cluster model."""
 
     def __init__(self, world: "World[Any]") -> None:
         self.world = world
@@ -75,7 +75,7 @@ class ModelNetwork:
         self._trusted.add(connection)
 
     def close(self, connection: int) -> None:
-        """End a connection; what was written is on its way all the same."""
+        """End a connection; written bytes are on their way all the same."""
         self._connecting.discard(connection)
         self._trusted.discard(connection)
         session = self._sessions.pop(connection, None)
@@ -128,7 +128,7 @@ class ModelNetwork:
                 ]
 
     def carry(self) -> None:
-        """Let what was written reach the brokers."""
+        """Deliver written bytes to the brokers."""
         if not self._outgoing:
             return
         now = self.world.clock.time

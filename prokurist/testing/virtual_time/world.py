@@ -48,7 +48,7 @@ class Spinning(AssertionError):
 
 @dataclass
 class Clock:
-    """Virtual time; waiting is living through what happens until then."""
+    """Virtual time; a wait lives through everything that happens until then."""
 
     world: "World[Any]"
     time: float = 1000.0
@@ -71,11 +71,11 @@ class Client(Generic[Wire]):
     """A client in the world.
 
     Attributes:
-        thread: Its network thread, of which the world runs the turns.
+        thread: Its network thread; the world runs its turns.
         timer: Its Timer.
-        network: What it is wired to.
+        network: Its network.
         names: Looks hosts up for it.
-        helping: Runs what it leaves to a helper thread.
+        helping: Runs jobs of its helper thread.
     """
 
     thread: NetworkThread
@@ -169,7 +169,7 @@ class World(Generic[Wire]):
 
         Args:
             config: Its configuration.
-            cap: What may be used of our own versions.
+            cap: Upper bounds on versions.
         """
         network = self.network()
         names = Names(self, network.wake)
@@ -196,7 +196,7 @@ class World(Generic[Wire]):
 
         Args:
             config: Its configuration.
-            cap: What may be used of our own versions.
+            cap: Upper bounds on versions.
         """
         network = self.network()
         names = Names(self, network.wake)
@@ -248,7 +248,7 @@ class World(Generic[Wire]):
         self._plans.append((moment, action))
 
     def run(self, until: float, waiter: Waiter | None = None) -> bool:
-        """Live until a waiter opens or a moment has come: whether the waiter is open."""
+        """Live until a waiter opens or a moment has come; return True if it is open."""
         while True:
             if waiter is not None and waiter.is_open:
                 return True
@@ -268,7 +268,7 @@ class World(Generic[Wire]):
             self._turns_now = 0
 
     def _step(self) -> bool:
-        """Do one thing that is due now: whether there was one."""
+        """Do one due action; return True if there was one."""
         now = self.clock.time
         for plan in self._plans:
             if plan[0] <= now:
@@ -288,7 +288,7 @@ class World(Generic[Wire]):
         return False
 
     def carry(self) -> None:
-        """Let what is on the wires arrive, on both sides."""
+        """Deliver bytes on the wires, on both sides."""
         for member in self.clients:
             member.network.carry()
         for delivery in self.cluster.advance(self.clock.time):

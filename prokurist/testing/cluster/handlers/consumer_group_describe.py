@@ -52,7 +52,7 @@ def describe(state: State, name: str, context: Context) -> Values:
 
 
 def member_values(state: State, group: ConsumerGroup, member: ConsumerMember) -> Values:
-    """One member; what it has still to give up is its own yet."""
+    """One member; partitions still to be given up are its own yet."""
     return {
         "member_id": member.member_id,
         "instance_id": member.instance_id,

@@ -62,7 +62,7 @@ def answered(member_id: str | None, epoch: int) -> Values:
 
 
 def check(request: Any, context: Context) -> None:
-    """Refuse what no client may ask for.
+    """Refuse requests that no client may send.
 
     Raises:
         Refused: It is asked for.
@@ -103,7 +103,7 @@ def check(request: Any, context: Context) -> None:
 
 
 def check_standing(state: State, request: Any, context: Context) -> None:
-    """Refuse what this broker does not work on, and topics the client may not know.
+    """Refuse groups that this broker does not coordinate, and topics hidden from the client.
 
     Raises:
         Refused: It is so.

@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members, and what they committed."""
+"""DeleteGroups: groups without members, and their committed offsets."""
 
 from typing import Any
 

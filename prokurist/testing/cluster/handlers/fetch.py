@@ -46,7 +46,7 @@ SESSIONS_FROM: Final = 7
 FOLLOWERS_FROM: Final = 11
 IDS_FROM: Final = 13
 LEADER_FROM: Final = 16
-"""From which version on a broker says who leads, though older answers have a field for it."""
+"""First version with leaders in answers, though older answers have a field for it."""
 READ_COMMITTED: Final = 1
 
 
@@ -85,8 +85,8 @@ class Parked:
     """A fetch that is looked at again whenever something changes.
 
     Attributes:
-        wants: What it asks for, with what its session remembers.
-        missing: What is said of the partitions that were not there when it came.
+        wants: Its partitions, with those remembered by its session.
+        missing: Answers for partitions that did not exist when it came.
         until: When it is answered at the latest.
     """
 
@@ -136,8 +136,8 @@ def session_of(request: Any, context: Context) -> FetchSession | int | None:
 def collect(parked: Parked) -> tuple[list[tuple[RequestedPartition, Values]], bool]:
     """Collect the partitions of the answer; the second value is True if it is due now.
 
-    What was not there when the request came is answered last. It is no reason to answer
-    at once, unless nothing else is asked for.
+    Partitions that did not exist when the request came are answered last. They are no reason to
+    answer at once, unless nothing else is asked for.
     """
     room = parked.request.max_bytes
     size = 0
@@ -209,10 +209,10 @@ def one(parked: Parked, wanted: RequestedPartition, room: int, *, first: bool) -
 
     Args:
         parked: The request and its circumstances.
-        wanted: What is wanted.
+        wanted: The requested partition.
         room: Bytes left in the answer.
-        first: Whether nothing is in it yet: then one batch goes in, however large,
-            so that a client with a small limit gets on.
+        first: True if nothing is in it yet: then one batch goes in, however large, so that a
+            client with a small limit gets on.
     """
     state, context = parked.state, parked.context
     asked, each, known_as = wanted

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker speaks for a group or a transaction."""
+"""FindCoordinator: the coordinator of a group or a transaction."""
 
 from typing import Any, Final
 

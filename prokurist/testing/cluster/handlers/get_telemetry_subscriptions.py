@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: which metrics a client is to push."""
+"""GetTelemetrySubscriptions: the metrics for a client to push."""
 
 from typing import Any
 

@@ -52,7 +52,7 @@ def place(
         asked: The part of the request that names the topic, by name or by id.
         index: The partition's number.
         epoch: The leader epoch the asker believes in; −1 if it does not say.
-        followers: Whether a follower will do.
+        followers: True if a follower will do.
         known_as: The name that the topic's id had when it was asked for: then it is the
             topic of that name that is looked for, and its id is compared.
     """
@@ -95,7 +95,7 @@ def standing(
 
 
 def leader_hint(where: Place) -> Values:
-    """The leader, for answers whose newer versions name it to clients that asked elsewhere."""
+    """The leader, for newer versions' answers to clients that asked elsewhere."""
     wrong = (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch)
     if where.code not in wrong or where.partition is None:
         return {}

@@ -1,4 +1,4 @@
-"""OffsetFetch: what a group has committed, for some partitions or for all."""
+"""OffsetFetch: committed offsets of a group, for some partitions or for all."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -36,7 +36,7 @@ def fetch(state: State, asked: Any, context: Context, *, stable: bool) -> Values
         state: The cluster's state.
         asked: The part of the request that is about the group.
         context: The request's circumstances.
-        stable: Whether to refuse what a transaction may still change.
+        stable: True to refuse offsets that an open transaction may change.
     """
     code = (
         context.refusals.whole()

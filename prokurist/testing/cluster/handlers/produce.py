@@ -50,7 +50,7 @@ UNTOLD: Final = frozenset(
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
-    """Append what can be appended, and say of each partition where it went."""
+    """Append batches, and answer for each partition."""
     refused = refusal_of_all(request, context)
     rows: list[Row] = []
     for asked, each in named_once(request):
@@ -108,7 +108,7 @@ class Row:
     Attributes:
         asked: The part of the request that names its topic.
         index: Its number.
-        values: What is answered.
+        values: The answer.
         where: The partition, once a batch is in its log.
         required: The offset that the high watermark has to reach then.
     """
@@ -232,7 +232,7 @@ class Appended:
     """A produce request that is looked at again until it is replicated.
 
     Attributes:
-        rows: What is said of each partition.
+        rows: The answer for each partition.
         until: When it is answered at the latest.
     """
 

@@ -1,4 +1,4 @@
-"""SyncGroup: what a member of a classic group is to read, from its leader."""
+"""SyncGroup: a classic member's assignment, from its leader."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ PROTOCOL_FROM: Final = 5
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
-    """Answer when the leader has said who reads what."""
+    """Answer when the leader has sent the assignment."""
 
     def finish(answer: Values) -> Values:
         return answer
