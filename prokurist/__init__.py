@@ -165,7 +165,12 @@ def __getattr__(name: str) -> Any:
     elif name == "__version__":
         value = import_module("prokurist.version").VERSION
     else:
-        raise AttributeError(f"module 'prokurist' has no attribute {name!r}")
+        from prokurist.application.peers_words import PACKAGE_WORDS  # noqa: PLC0415 - an error's
+
+        text = f"module 'prokurist' has no attribute {name!r}"
+        if name in PACKAGE_WORDS:
+            text += f": use {PACKAGE_WORDS[name]}"
+        raise AttributeError(text, name=name)
     globals()[name] = value
     return value
 

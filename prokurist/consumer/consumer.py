@@ -418,6 +418,12 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         def __getattr__(self, name: str) -> NoReturn:
             raise no_attribute(self, name, CONSUMER_WORDS)
 
+        def __aiter__(self) -> NoReturn:
+            raise TypeError(
+                "a KafkaConsumer is no asynchronous iterator: poll in a thread, as in "
+                "`await asyncio.to_thread(consumer.poll, 1.0)`"
+            )
+
 
 def trace_of(consumer: KafkaConsumer) -> Trace | None:
     """The trace of a consumer; None once it is closed."""

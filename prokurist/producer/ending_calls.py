@@ -4,6 +4,7 @@ Thread: any application thread; the collector's may be any.
 """
 
 import os
+import threading
 import warnings
 from datetime import timedelta
 from types import TracebackType
@@ -18,6 +19,7 @@ from prokurist.errors import KafkaException
 from prokurist.events.application_events import DeliverAndEnd
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, as_seconds
+from prokurist.events.waiter import Waiter
 from prokurist.producer.closing import Closing, Thread
 from prokurist.producer.producer_counters import CountedProducer
 from prokurist.producer.user_code import UserCode
@@ -33,6 +35,8 @@ class EndingCalls(WaitingCalls):
 
     _is_closing: bool
     _ended: bool
+    _close_ended: Waiter
+    _closed_by: int
     _counted: CountedProducer
     _user_code: UserCode | None
 
@@ -41,14 +45,16 @@ class EndingCalls(WaitingCalls):
 
         What was sent is flushed; what is left when the time is nearly over fails, and its
         handles and callbacks tell whether it may have been written all the same. Called in a
-        delivery callback it waits for nothing. A second time does nothing. An interrupt
-        (Ctrl-C) ends the wait, and closes all the same.
+        delivery callback it waits for nothing. A call while another thread closes waits for
+        that by its own time; once closed, a call does nothing. An interrupt (Ctrl-C) ends the
+        wait, and closes all the same.
 
         Args:
             timeout: Seconds; None for `delivery.timeout.ms`.
 
         Returns:
-            How many records were given up; if there are any, the log has an error.
+            How many records were given up; if there are any, the log has an error. While
+            another thread closes yet, how many are left.
         """
         seconds = self._delivery_timeout if timeout is None else as_seconds(timeout)
         if PROCESS.id != self._process:
@@ -56,24 +62,43 @@ class EndingCalls(WaitingCalls):
         closing = None
         try:
             with self._closing:
-                if self._is_closing or self._ended:
+                if self._ended:
                     return 0
-                closing = Closing(
-                    self._accumulator,
-                    self._runner(),
-                    self._built().thread,
-                    self._may_wait(),
-                    self._pushes(),
-                )
-                self._is_closing = self._closed = True
+                if self._is_closing:
+                    other = self._close_ended
+                else:
+                    self._close_ended = other = Waiter()
+                    self._closed_by = threading.get_ident()
+                    closing = Closing(
+                        self._accumulator,
+                        self._runner(),
+                        self._built().thread,
+                        self._may_wait(),
+                        self._pushes(),
+                    )
+                    self._is_closing = self._closed = True
+            if closing is None:
+                return self._await_close(other, seconds)
             return closing.run(seconds)
         finally:
             if closing is not None:
                 self._is_closing, self._ended = False, closing.is_ending
+                self._close_ended.open()
                 OPEN.remove(self._counted)
                 vars(self).pop("send", None)
                 if self._user_code is not None:
                     self._user_code.close()
+
+    def _await_close(self, ended: Waiter, seconds: float) -> int:
+        """Wait until another thread has closed the producer; return what is left of records.
+
+        The network thread does not wait, nor does a signal handler that has interrupted
+        `close` on its own thread.
+        """
+        if self._may_wait() and self._closed_by != threading.get_ident():
+            self._clock.wait(ended, Deadline.after(self._clock.now(), seconds).at)
+        batches = self._accumulator.snapshot()
+        return sum(batch.count for batch in batches if not batch.ended)
 
     def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
         """Flush for a moment at the end of the interpreter."""

@@ -23,7 +23,7 @@ from cpython.bytes cimport (
 )
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, _Py_REFCNT
 from cpython.tuple cimport PyTuple_SET_ITEM
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t

@@ -78,3 +78,10 @@ cdef class Delivery:
 
     def __repr__(self):
         return shared.shown(self._batch, self._index)
+
+    def __getattr__(self, name):
+        raise shared.no_attribute(self, name)
+
+
+# Errors of the interpreter name a type as it was compiled, by its module.
+(<PyTypeObject*>Delivery).tp_name = "prokurist.Delivery"

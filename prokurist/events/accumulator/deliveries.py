@@ -6,14 +6,14 @@ Thread: any waits and asks; the network thread ends batches.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.batch import Batch, Owner
-from prokurist.events.accumulator.delivery import ended, own
-from prokurist.events.accumulator.implementation import Places
+from prokurist.events.accumulator.delivery import await_end, ended, own
+from prokurist.events.accumulator.implementation import Delivery, Places
 from prokurist.events.accumulator.rows import Run
 from prokurist.events.clock import as_seconds
 
@@ -93,6 +93,22 @@ class Deliveries:
         """
         error = self._first_error("exception", timeout)
         return None if error is None else own(error)
+
+    def __await__(self) -> Generator[Any, None, list[DeliveredRun]]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> list[DeliveredRun]:
+        """Wait like `result`, in a coroutine: for a batch at a time, and for no record."""
+        for batch, first, count in self._places.runs():
+            index = first
+            while index < first + count:
+                await await_end(batch, index)
+                index = next_leaf(batch, index)
+        return self.result()
+
+    def __iter__(self) -> Iterator[Delivery]:
+        """Return a handle of each record taken, in their order; without their timestamps."""
+        return (Delivery(batch, index, -1) for batch, index in self._places.each())
 
     def failed(self) -> list[tuple[int, KafkaException]]:
         """Return the records that have failed so far, with their errors.

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from prokurist.errors import KafkaException, TimeoutException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from prokurist.events.accumulator.batch import Batch
+
+
+DELIVERY_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "add_callback": "add_done_callback(callback), which is given the delivery",
+        "add_errback": "add_done_callback(callback), which is given the delivery",
+        "cancel": "purge() of the producer, which fails what is not on the wire",
+        "error": "exception(timeout)",
+        "failed": "exception(timeout), which is None for a record that is delivered",
+        "get": "result(timeout)",
+        "is_done": "done()",
+        "succeeded": "exception(timeout), which is None for a record that is delivered",
+        "value": "result(timeout)",
+    }
+)
+"""Calls of what other clients' `send` returns, each with its counterpart here."""
 
 
 class Delivery:
@@ -110,6 +127,11 @@ class Delivery:
     def __repr__(self) -> str:
         return shown(self._batch, self._index)
 
+    if not TYPE_CHECKING:  # To a type checker it would have every attribute.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name)
+
 
 def is_done(batch: Batch, index: int) -> bool:
     """Return True if a record of a batch is delivered or has failed."""
@@ -188,6 +210,8 @@ def when_done(
     batch: Batch, index: int, delivery: Delivery, callback: Callable[[Delivery], object]
 ) -> None:
     """See `Delivery.add_done_callback`."""
+    if not callable(callback):
+        raise TypeError(f"a done callback is a callable of the delivery, not {callback!r}")
     while True:
         part, place = batch.part(index)
         if part.ended:
@@ -223,13 +247,17 @@ async def awaited(delivery: Delivery) -> RecordMetadata:
         KafkaException: The record has failed.
         RuntimeError: It is not done, and no asyncio loop runs in this thread.
     """
-    while not delivery.done():
-        part, _ = delivery._batch.part(delivery._index)  # noqa: SLF001 - a handle's own function
+    await await_end(delivery._batch, delivery._index)  # noqa: SLF001 - a handle's own function
+    return delivery.result()
+
+
+async def await_end(batch: Batch, index: int) -> None:
+    """Wait, in a coroutine, for the end of a record; see `awaited`."""
+    while not (part := batch.part(index)[0]).ended:
         owner = part.owner
         if owner is not None:
             owner.refuse_in_callback("await of a record that is not done")
             await wakes_of(running_loop()).future_of(part, part.watch)
-    return delivery.result()
 
 
 def running_loop() -> AbstractEventLoop:
@@ -273,3 +301,11 @@ def shown(batch: Batch, index: int) -> str:
     if error is not None:
         return f"Delivery({part.name}, failed: {type(error).__name__})"
     return f"Delivery({part.name}, offset {part.metadata(place, 0).offset})"
+
+
+def no_attribute(delivery: Delivery, name: str) -> AttributeError:
+    """Return the error for an attribute that a handle lacks."""
+    text = f"'Delivery' object has no attribute {name!r}"
+    if name in DELIVERY_WORDS:
+        text += f": write {DELIVERY_WORDS[name]}"
+    return AttributeError(text, name=name, obj=delivery)
