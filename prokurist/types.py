@@ -230,9 +230,9 @@ class MembershipState(Enum):
     JOINING = "joining"
     """It has asked to be let in, or is about to."""
     STABLE = "stable"
-    """It owns what the group wants it to."""
+    """It owns its target assignment."""
     RECONCILING = "reconciling"
-    """A member whose group is rebalancing."""
+    """A member during a rebalance of its group."""
     FENCED = "fenced"
     """Fenced by the coordinator. The next poll calls the listener; then the member rejoins."""
     STALE = "stale"
@@ -258,7 +258,7 @@ def require_int(name: str, value: object, bits: int = 63) -> None:
     """Check a number that Kafka keeps as a non-negative integer.
 
     Args:
-        name: What it is.
+        name: Its name.
         value: The number.
         bits: How many the protocol has for it, beside its sign.
 
@@ -280,12 +280,12 @@ class LogEvent:
 
     Attributes:
         name: Its name there: `broker_unreachable`, for example.
-        level: Its level, a number of Python's logging; 0 for statistics, which no log has.
+        level: Its level, a number of Python's logging; 0 for statistics, which are not logged.
         text: The sentence of the log.
         values: The keys that are listed there, and their values: an `error` is the exception,
             a partition a `TopicPartition`.
         age: Seconds since it happened: a poll may come late.
-        client_id: Of which client.
+        client_id: The client's id.
         group: Its group, if it has one.
     """
 

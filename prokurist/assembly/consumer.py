@@ -1,7 +1,7 @@
 """Wires the network side of a consumer.
 
-Thread: the application's, while a client is being built. What is made here for
-the network thread is not touched by other threads once that thread runs.
+Thread: the application's, while a client is being built. Parts of the network thread belong to
+that thread alone once it runs.
 """
 
 from collections.abc import Collection
@@ -46,11 +46,11 @@ class ConsumerSide(NetworkSide):
         system: Sockets, clock and chance of the client.
 
     Attributes:
-        subscription: What is read; both threads use it.
+        subscription: The subscription; both threads use it.
         member_identity: Who the consumer is in its group; both threads use it.
         poll_activity: When it polls; both threads use it.
         log_events: The queue of `on_event`; None where there is none.
-        buffer: What was fetched, for both threads.
+        buffer: The fetch buffer, for both threads.
         commits: The group's commits; None without a group.
         membership: The place in the group; None without one.
         positions: Looks positions up.

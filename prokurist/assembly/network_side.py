@@ -1,7 +1,7 @@
 """Wires the core of a client: all that every kind of client has beside its thread.
 
-Thread: the application's, while a client is being built. What is made here for the network
-thread is that thread's alone once it runs.
+Thread: the application's, while a client is being built. Parts of the network thread belong to
+that thread alone once it runs.
 """
 
 import math
@@ -94,12 +94,12 @@ class NetworkSide:
         time_of_day: Milliseconds since the epoch.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
-        calls: What is being worked on.
+        calls: The calls in progress.
         client: The network client.
-        metadata: What is known of the cluster.
-        telemetry: What pushes metrics to brokers; None where that is off.
-        background: What is told to the next poll.
-        dispatch: Which manager takes which event.
+        metadata: The metadata of the cluster.
+        telemetry: Pushes metrics to brokers; None where that is off.
+        background: Events for the next poll.
+        dispatch: The managers by event.
         thread: The network thread; its mailbox takes the application's events.
     """
 
@@ -224,7 +224,7 @@ class NetworkSide:
 
 
 def trace_of(config: ConnectionKeys, kind: str, group: str | None, clock: Clock) -> Trace:
-    """Make the trace of a client, which its log reads."""
+    """Make the trace of a client, with its log as a reader."""
     client_id = config.client_id or default_client_id(kind)
     trace = Trace.of(client_id, group, clock)
     trace.read_by(Log(), fine=wants_calls())

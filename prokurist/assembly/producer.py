@@ -1,7 +1,7 @@
 """Wires the network side of a producer.
 
-Thread: the application's, while a client is being built. What is made here for the network
-thread is that thread's alone once it runs.
+Thread: the application's, while a client is being built. Parts of the network thread belong to
+that thread alone once it runs.
 """
 
 from typing import Final
@@ -28,8 +28,8 @@ from prokurist.records.compression import Compression
 KEPT: Final = 1024
 """Of so many bytes of `max.request.size` a batch of several records leaves one.
 
-For what compression adds to records that do not get smaller by it: a broker's default takes 12
-bytes more than ours.
+For the growth of incompressible records by compression: a broker's default limit is 12 bytes
+larger than ours.
 """
 
 ACKS: Final = {"all": -1, "0": 0, "1": 1}
@@ -45,9 +45,9 @@ class ProducerSide(NetworkSide):
 
     Attributes:
         partitioner: Chooses partitions for records without a key; for both threads.
-        accumulator: What is sent and not yet delivered; for both threads.
-        endings: How batches end, and what is counted of them.
-        produce: What sends.
+        accumulator: Batches not yet delivered; for both threads.
+        endings: Ends of batches, with their counters.
+        produce: Sends batches.
     """
 
     def __init__(self, config: ProducerConfig, trace: Trace, system: System) -> None:

@@ -1,4 +1,4 @@
-"""Makes what secures the connections of a client: TLS contexts and SASL mechanisms.
+"""Security of a client's connections: TLS contexts and SASL mechanisms.
 
 Thread: the application's, while a client is being built.
 """
@@ -113,7 +113,7 @@ def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":
 
 
 def warn_of_security(config: ConnectionKeys, trace: Trace) -> None:
-    """Emit what the configuration leaves unsafe."""
+    """Emit the unsafe settings of a configuration."""
     if not config.security_protocol.endswith("SSL"):
         if config.security_protocol == "SASL_PLAINTEXT" and config.sasl_mechanism == "PLAIN":
             trace.emit(PASSWORD_IN_PLAIN_TEXT)

@@ -1,9 +1,9 @@
 """The commands: from a command line to the work that it asks for.
 
 Thread: the main one.
-Invariants: Typer reads, and nothing runs inside of it, as it has ends of its own for Ctrl-C
-and for broken pipes: each command's function returns the work. What a command needs is imported
-when it is asked for; most need little.
+Invariants: Typer only parses, as it has ends of its own for Ctrl-C and for broken pipes: each
+command's function returns the work. A command's modules are imported when it runs; most need
+few.
 """
 
 from typing import Annotated, Any, Final
@@ -90,4 +90,4 @@ GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "config": ("Look at a configuration.", {"check": config_check}),
     "spark": ("Look at Spark.", {"doctor": spark_doctor}),
 }
-"""Commands of two words: what the first is about, and the second ones."""
+"""Commands of two words: the subject of the first, and the second words."""

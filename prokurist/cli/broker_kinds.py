@@ -1,8 +1,8 @@
 """Kinds of brokers: releases of Apache Kafka, and services that speak its protocol.
 
-A service is told by the names of its hosts, Redpanda by its cluster's id, which begins so for
-this purpose. Anything else is compared with the releases of Apache Kafka by the versions of
-the APIs that it offers.
+A service is recognised by the names of its hosts, Redpanda by its cluster's id, which has a
+prefix for this purpose. Anything else is compared with the releases of Apache Kafka by the
+versions of its APIs.
 
 Thread: any; pure functions.
 """
@@ -37,7 +37,7 @@ class BrokerKind:
 
     Attributes:
         name: The service or the software; empty where only the release is known.
-        release: What they offer, beside releases of Apache Kafka.
+        release: Their API versions, compared with releases of Apache Kafka.
     """
 
     name: str
@@ -53,9 +53,9 @@ def kind_of(
     """The kind of the brokers of a cluster.
 
     Args:
-        hosts: The names by which they are reached.
+        hosts: The host names of the brokers.
         cluster_id: As their metadata has it.
-        answer: What one of them has answered to ApiVersions.
+        answer: The ApiVersions answer of one of them.
     """
     name = "Redpanda" if (cluster_id or "").startswith(REDPANDA) else ""
     for host in hosts:
@@ -66,7 +66,7 @@ def kind_of(
 
 
 def release_of(offered: Versions) -> str:
-    """The newest release of Apache Kafka of which a broker offers everything."""
+    """Return the newest release of Apache Kafka that the broker covers completely."""
     newest = ""
     for release in RELEASES:
         known = Versions.of_kafka(release).ranges

@@ -57,7 +57,7 @@ class BrokerProbe:
 
     Args:
         clock: The clock of the deadlines.
-        tls: What connections are encrypted with; None for plain text.
+        tls: TLS of the connections; None for plain text.
         family: `broker.address.family`: any, v4 or v6.
     """
 
@@ -128,7 +128,7 @@ class BrokerProbe:
         """Complete the TLS handshake.
 
         Returns:
-            What was agreed on.
+            The negotiated TLS.
 
         Raises:
             SslAuthenticationException: There was no agreement.
@@ -151,7 +151,7 @@ class BrokerProbe:
 
         Raises:
             DisconnectException: It hung up, or is no Kafka broker.
-            KafkaException: It answered what no broker answers.
+            KafkaException: The answer is not a broker's.
             Silence: It did not answer in time.
         """
         greeting = ApiVersions("prokurist", VERSION)
@@ -182,7 +182,7 @@ class BrokerProbe:
 
         Raises:
             DisconnectException: The broker hung up, or answered something else.
-            KafkaException: It answered what no broker answers.
+            KafkaException: The answer is not a broker's.
             Silence: It did not answer in time; the text is `silence`.
         """
         self._correlations += 1
@@ -200,8 +200,8 @@ class BrokerProbe:
         """Wait for work of another thread, which wakes the network.
 
         Args:
-            promise: What is waited for.
-            collect: Takes in what has come.
+            promise: The promise to wait for.
+            collect: Collects finished work.
             until: When to give up.
 
         Raises:

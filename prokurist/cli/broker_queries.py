@@ -1,4 +1,4 @@
-"""Requests to brokers that no call of the client's makes, such as which groups there are.
+"""Requests to brokers beyond the client's calls, such as the list of groups.
 
 Thread: the main one.
 Invariants: each broker gets a share of the time that is left, so that a silent one does not
@@ -28,7 +28,7 @@ class BrokerQueries:
     """Asks single brokers, on a connection for each question.
 
     Args:
-        asked: What the command is told.
+        asked: Options of the command.
         config: How to connect and authenticate.
         probe: Makes the connections.
     """
@@ -48,7 +48,7 @@ class BrokerQueries:
 
         Args:
             topics: The topics; None for all.
-            with_operations: Whether to ask what this user may do with them.
+            with_operations: True to ask for this user's authorized operations on them.
 
         Raises:
             KafkaException: None of them answers.

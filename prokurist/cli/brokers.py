@@ -38,7 +38,7 @@ def run(
     tls: Path | None = None,
     users: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Serve until the time is over, or until Ctrl-C or SIGTERM, which are a good end here.
+    """Serve until the time is over, or until Ctrl-C or SIGTERM, both a good end here.
 
     Args:
         asked: Options of every command.
@@ -46,12 +46,12 @@ def run(
         port: Of the first; 0 for free ones.
         topics: Topics, and how many partitions each has.
         records: How many records each topic begins with.
-        every: Seconds after which each topic gets another record; None for never.
-        tls: The folder of the certificates, which are made there; None for no TLS.
+        every: Seconds between further records of each topic; None for never.
+        tls: The folder for the certificates; None for no TLS.
         users: Passwords by name, for SASL; none for no SASL.
 
     Raises:
-        Misused: What is asked for makes no sense.
+        Misused: The options make no sense together.
         Failed: The port is taken.
     """
     ports = [port + turn for turn in range(nodes)] if port else []
@@ -97,7 +97,7 @@ def run(
 
 
 def certified(folder: Path) -> dict[str, str]:
-    """Make an authority and a certificate, and say what a client needs of them.
+    """Make an authority and a certificate, and print the client's settings for them.
 
     Raises:
         Misused: The package that makes certificates is not installed.

@@ -1,4 +1,4 @@
-"""`topics`, `brokers`, `groups`, `offsets`, `lag`, `reset-offsets`: what brokers know.
+"""`topics`, `brokers`, `groups`, `offsets`, `lag`, `reset-offsets`: commands about a cluster.
 
 Thread: the main one.
 Invariants: see `app.py`.

@@ -74,7 +74,7 @@ class CommandOptions:
         """Return the checked configuration of a consumer; warn of keys without effect.
 
         Args:
-            own: What the command itself sets, with underscores; None leaves a key out.
+            own: The command's own settings, with underscores; None leaves a key out.
 
         Raises:
             ConfigException: A value cannot be used.
@@ -91,9 +91,9 @@ class CommandOptions:
         """The configuration of a client.
 
         Args:
-            client: Which kind it is for.
-            always: What every command of this kind sets, unless it is told otherwise.
-            own: What the command itself sets, with underscores; None leaves a key out.
+            client: The configuration class of the client.
+            always: Default settings of every command of this kind.
+            own: The command's own settings, with underscores; None leaves a key out.
 
         Raises:
             ConfigException: A value cannot be used.
@@ -133,7 +133,7 @@ class CommandOptions:
             yield consumer
 
     def producer(self, **own: object) -> KafkaProducer:
-        """A producer, which the command closes itself.
+        """A producer, closed by the command itself.
 
         Args:
             own: See `keys`.

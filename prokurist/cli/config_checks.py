@@ -1,8 +1,7 @@
 """`prokurist config check`: the meaning of a client's configuration keys here.
 
 Thread: the main one.
-Invariants: no broker is asked, and the value of a secret is not written, no matter what is
-wrong with it.
+Invariants: no broker is asked, and the value of a secret is not written, not even a faulty one.
 """
 
 import json
@@ -36,7 +35,7 @@ def run(
     """Look at a file, and write a finding for each key, or the keys by our names.
 
     Args:
-        asked: What every command is told; only whether it is quiet counts.
+        asked: Options of every command; only `quiet` counts.
         file: A property file or a JSON object; `-` for standard input.
         producer: It is of a producer, not of a consumer.
         translate: Write a property file.

@@ -1,9 +1,9 @@
 """`prokurist consume`: records to standard output.
 
 Thread: the main one.
-Invariants: in a group an offset is committed only after the records before it have been
-written out, so that what a reader behind a pipe has lost comes again. Nothing is committed
-outside of groups.
+Invariants: in a group an offset is committed only after the records before it have been written
+out, so that records lost by a reader behind a pipe come again. Nothing is committed outside of
+groups.
 """
 
 import sys
@@ -44,7 +44,7 @@ class ReadRequest:
 
     Attributes:
         topics: The topics.
-        partitions: Which partitions of them; none for all.
+        partitions: The partitions of them; none for all.
         beginning: Where to begin; in a group, where nothing is committed.
         until: Stop before the first record at or after this time, in milliseconds since the
             epoch; None for no such end.
@@ -53,7 +53,7 @@ class ReadRequest:
         to_the_end: Stop at the ends that there are when reading begins.
         merge: Write the records of all partitions by their timestamps.
         newest: Write so many records, the newest of all partitions; None for all.
-        accepts: Which records are written; None for all.
+        accepts: Filter of the records to write; None for all.
         format: Makes a record's bytes.
     """
 
@@ -87,11 +87,11 @@ class ReadRequest:
 
     @property
     def has_end(self) -> bool:
-        """Whether reading stops at an end that is known when it begins."""
+        """True if reading stops at an end that is known when it begins."""
         return self.to_the_end or self.until is not None or self.newest is not None
 
     def order(self) -> RecordOrder:
-        """What brings the records into their order."""
+        """Return the order of the written records."""
         if self.newest is not None:
             return Newest(self.newest)
         return Merge() if self.merge else AsTheyCome()
@@ -170,7 +170,7 @@ class Reading:
             self._look_behind()
 
     def is_done(self) -> bool:
-        """Whether all has been read that was asked for.
+        """Return True if all requested records have been read.
 
         Raises:
             Failed: It has not, and the time is over.
@@ -226,7 +226,7 @@ class Reading:
         return f": {self._why_empty or 'there are none between the beginning and the end'}"
 
     def _tell(self, why: WhyEmpty | None) -> None:
-        """Say what has kept records away for a while, once as long as it is the same."""
+        """Report the obstacle to records after a while, once for each cause."""
         before, self._why_empty = self._why_empty, why
         if why is None or self._wanted.has_end or why.cause in UNREMARKABLE:
             return
@@ -259,7 +259,7 @@ class Reading:
         return bool(self._consumer.assignment()) and not self._behind
 
     def _look_behind(self) -> None:
-        """Find which partitions are not at their end; the others are not read on."""
+        """Find the partitions before their end; pause the others, except in a group."""
         mine = self._consumer.assignment()
         if new := mine - self._ends.keys():
             self._ends.update(self._consumer.end_offsets(new, self._briefly().left()))

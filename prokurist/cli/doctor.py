@@ -1,8 +1,8 @@
-"""`prokurist doctor`: every step from a name to a committed offset, and what is wrong.
+"""`prokurist doctor`: checks every step from a name to a committed offset.
 
-DNS, TCP, TLS and ApiVersions are walked for each bootstrap address, then the real client
-asks for metadata, the coordinator and what is committed; between them each broker is
-reached where the cluster says that it is.
+DNS, TCP, TLS and ApiVersions are checked for each bootstrap address, then the real client asks
+for metadata, the coordinator and committed offsets; between them each broker is reached at its
+advertised address.
 
 Thread: the main one.
 Invariants: one deadline for all; a step has the time that is left, shared with those that
@@ -55,8 +55,8 @@ def run(asked: CommandOptions, group: str | None, topics: Sequence[str]) -> Iter
 
     Args:
         asked: Options of every command.
-        group: Whose coordinator and offsets are looked at; None for no group's.
-        topics: Which topics have to be there; none for those that exist.
+        group: The group, for its coordinator and offsets; None for no group.
+        topics: Topics that have to exist; none for those that do.
 
     Raises:
         ConfigException: The configuration cannot be used.
@@ -88,7 +88,7 @@ class Doctor:
         self._greeting: ApiVersionsAnswer | None = None
 
     def steps(self) -> Iterator[Step]:
-        """Take the steps one after the other, and yield what each has found."""
+        """Take the steps one after the other, and yield each result."""
         servers = self._config.bootstrap_servers
         greeted: set[tuple[str, int]] = set()
         for nth, each in enumerate(servers):
@@ -114,11 +114,11 @@ class Doctor:
         """Take one step.
 
         Args:
-            name: What it is called.
+            name: Its name.
             share: Among how many steps the time that is left is shared.
-            act: The step itself; what it finds is not None.
-            tell: What it found, in words.
-            advise: What to do when it fails.
+            act: The step itself; its finding is not None.
+            tell: Describes the finding.
+            advise: Makes advice from an error.
         """
         clock = self._asked.clock
         began = clock.now()
@@ -246,7 +246,7 @@ class Doctor:
             yield self._rights()
 
     def _kind(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
-        """Tell what kind of brokers these are, and what is not for them."""
+        """Report the kind of the brokers, with features that they lack."""
         config, greeting = self._config, self._greeting
         if greeting is None:
             raise AssertionError("metadata came, and no broker has greeted")

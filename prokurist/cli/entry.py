@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        arguments: What is written behind `prokurist`; None for this process's own.
+        arguments: The words after `prokurist`; None for this process's own.
 
     Returns:
         The exit code.
@@ -81,7 +81,7 @@ def terminate(_number: int, _frame: object) -> None:
 
 
 def ended(arguments: list[str]) -> int:
-    """Run a command whose failures become its exit code; without one, help is written."""
+    """Run a command and return its exit code; without a command, write the help."""
     import typer  # noqa: PLC0415 - in the extra
 
     from prokurist.cli.app import built  # noqa: PLC0415 - the same

@@ -5,8 +5,8 @@ Thread: the main one.
 
 
 class Misused(Exception):
-    """The call makes no sense: exit code 2. The text names what was written, and the rule."""
+    """The call makes no sense: exit code 2. The text names the argument and the rule."""
 
 
 class Failed(Exception):
-    """The command could not do what was asked: exit code 1. The text says why."""
+    """The command could not do its work: exit code 1. The text gives the reason."""

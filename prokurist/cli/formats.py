@@ -27,7 +27,7 @@ TIMESTAMP_TYPES: Final = {
 
 
 def size(data: bytes | None) -> bytes:
-    """A length, −1 for what is not there."""
+    """A length, −1 for null."""
     return b"%d" % (-1 if data is None else len(data))
 
 
@@ -128,7 +128,7 @@ def as_json(record: ConsumerRecord) -> bytes:
 
 
 def with_json_value(record: ConsumerRecord) -> bytes:
-    """The same, with a value that is JSON as what it stands for, and not as its text."""
+    """The same, with a JSON value embedded as JSON, not as text."""
     payload: Any = readable(record.value)
     if payload is not None:
         with suppress(ValueError):
@@ -153,5 +153,5 @@ def json_line(record: ConsumerRecord, payload: object) -> bytes:
 
 
 def readable(data: bytes | None) -> str | None:
-    """Bytes as text, with what is no UTF-8 escaped."""
+    """Bytes as text, with invalid UTF-8 escaped."""
     return None if data is None else data.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""`prokurist groups`: which groups there are, from every broker.
+"""`prokurist groups`: all groups, from every broker.
 
 Thread: the main one.
 """
@@ -38,7 +38,7 @@ def run(asked: CommandOptions, *, as_json: bool) -> None:
 
 
 def listed(asked: CommandOptions) -> tuple[list[tuple[ListedGroup, Node]], list[str]]:
-    """Every group with its coordinator, and which brokers have not answered, and why.
+    """Return every group with its coordinator, and the errors of brokers without an answer.
 
     Raises:
         KafkaException: No broker is reached.

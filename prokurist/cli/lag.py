@@ -34,7 +34,7 @@ def run(
     Args:
         asked: Options of every command.
         groups: The groups; none for all that have committed something.
-        topics: Which topics; none for all.
+        topics: The topics; none for all.
         fail_above: The exit code is 1 if a group lags by more records in one topic.
         as_json: See `output.show`.
 
@@ -79,7 +79,7 @@ def is_behind(row: Row, fail_above: int | None) -> bool:
 
 
 def of_group(asked: CommandOptions, group: str, topics: Sequence[str]) -> list[Row]:
-    """A row for each topic in which a group has committed something.
+    """Yield a row for each topic with committed offsets of a group.
 
     Raises:
         Failed: It has committed nothing.

@@ -1,4 +1,4 @@
-"""`prokurist offsets`: what a group has committed, and how far it lags behind.
+"""`prokurist offsets`: committed offsets of a group, and its lag.
 
 Thread: the main one.
 """
@@ -35,9 +35,9 @@ def run(
     """Show the offsets of a group, once or again and again.
 
     Args:
-        asked: What every command is told; when it is repeated, its time is each round's.
+        asked: Options of every command; with repetition, its time limit holds for each round.
         group: The group.
-        topics: Which topics; none for all in which it has committed something.
+        topics: The topics; none for all with committed offsets.
         every: Seconds between two rounds; None for one alone.
         as_json: See `output.show`.
 

@@ -1,7 +1,7 @@
 """Rows as people, pipes and programs want them.
 
-On a terminal a table with colours; in a pipe columns of plain text, which no width cuts
-off; with `--json` a JSON object in each line.
+On a terminal a table with colours; in a pipe columns of plain text, without any cut at a width;
+with `--json` a JSON object in each line.
 
 Thread: the main one.
 """
@@ -24,7 +24,7 @@ class Column:
     """One column of a table.
 
     Attributes:
-        key: What its values are called in a row, and in JSON.
+        key: Key of its values in a row, and in JSON.
         style: How it looks on a terminal, as Rich names it.
     """
 
@@ -98,7 +98,7 @@ def is_numeric(column: Column, rows: Sequence[Row]) -> bool:
 
 
 def text(cell: Cell) -> str:
-    """A cell as it is read; what is not known is a dash, so that no column is empty."""
+    """Format a cell; unknown values are a dash, so that no column is empty."""
     if cell is None or cell == []:
         return "-"
     return ",".join(map(str, cell)) if isinstance(cell, list) else str(cell)

@@ -27,7 +27,7 @@ from prokurist.types import counted
 
 STDIN: Final = 0
 INTERRUPTED: Final = 1.0
-"""Seconds for what was sent before Ctrl-C."""
+"""Seconds for records sent before Ctrl-C."""
 CHUNK: Final = 1 << 16
 MOST_CHUNKS: Final = 16
 """Most chunks to read ahead."""
@@ -46,7 +46,7 @@ class SendRequest:
     Attributes:
         topic: The topic.
         partition: The partition; None to have one chosen.
-        delimiter: What stands behind each record, with escapes.
+        delimiter: The delimiter after each record, with escapes.
         compression: `compression.type`, where it is given.
         source: A file; None for standard input.
         parse: Makes a record of a piece of the input.
@@ -80,13 +80,13 @@ def headers_of(given: Sequence[str]) -> Headers:
 
 
 class Deliveries:
-    """Counts what became of records; the producer calls it.
+    """Counts the outcomes of records; the producer calls it.
 
     Attributes:
         delivered: How many are delivered.
         failed: How many have failed.
-        first_error: What the first of those failed with.
-        out_of_time: Whether one has failed because its time was over.
+        first_error: The error of the first of those.
+        out_of_time: True if one has failed by its time limit.
     """
 
     def __init__(self) -> None:
@@ -147,10 +147,10 @@ def send(
     descriptor: int,
     deliveries: Deliveries,
 ) -> bool:
-    """Send what is read.
+    """Send the records of the input.
 
     Returns:
-        Whether the input has ended; False where the time was over before.
+        True if the input has ended; False where the time was over before.
     """
     kept = 0.0 if asked.timeout == ENDLESS else min(MOST_KEPT, asked.timeout * SHARE_KEPT)
     chunks = InputChunks(descriptor)
@@ -192,7 +192,7 @@ class InputChunks:
     """Reads a file descriptor on a thread of its own.
 
     Attributes:
-        has_ended: Whether all has been read.
+        has_ended: True once all has been read.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -201,11 +201,11 @@ class InputChunks:
         self._queue: Queue[bytes | OSError] = Queue(MOST_CHUNKS)
 
     def until(self, asked: CommandOptions, kept: float) -> Iterator[bytes]:
-        """What is read, until it ends or the time is over.
+        """Yield chunks of the input, until it ends or the time is over.
 
         Args:
             asked: With the deadline.
-            kept: Seconds before it in which nothing more is read.
+            kept: Seconds before it without any reading.
 
         Raises:
             OSError: It cannot be read.
@@ -224,7 +224,7 @@ class InputChunks:
             yield chunk
 
     def pieces(self, delimiter: bytes, asked: CommandOptions, kept: float) -> Iterator[bytes]:
-        """What is read, split at a delimiter; the last piece needs none behind it.
+        """Yield the input split at a delimiter; the last piece needs none behind it.
 
         A piece that has not ended when the time is over is left out. The rest is as in `until`.
         """

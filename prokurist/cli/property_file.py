@@ -5,7 +5,7 @@ a line goes on in the next one. As in Java, a backslash before another character
 character, and `\t`, `\n`, `\r` and `\u20ac` for theirs: a backslash is written twice.
 
 Thread: any; no state.
-Invariants: an error never shows a line, which may be half a password.
+Invariants: an error never shows a line: it may be half a password.
 """
 
 import re
@@ -21,7 +21,7 @@ def properties(text: str) -> dict[str, str]:
     """The keys and values of a file's text; of a key given twice the last one.
 
     Raises:
-        ValueError: A line is no `key=value`; the text says which.
+        ValueError: A line is no `key=value`; the text has its number.
     """
     found: dict[str, str] = {}
     for number, line in logical_lines(text):
@@ -50,7 +50,7 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def unescaped(text: str) -> str:
-    """A key or a value with what its escapes stand for."""
+    """Replace the escapes in a key or a value."""
 
     def meant(found: re.Match[str]) -> str:
         escape = found[1]

@@ -41,9 +41,9 @@ def from_lines(
 
     Args:
         key: The key of all records.
-        key_delimiter: What stands between a key and its value; a piece without it has no key.
+        key_delimiter: The delimiter between a key and its value; a piece without it has no key.
         headers: The headers of all records.
-        null_for_empty: Whether what is empty is null.
+        null_for_empty: True if empty text is null.
     """
     fixed = None if key is None else key.encode()
     between = None if key_delimiter is None else unescaped(key_delimiter)
@@ -61,7 +61,7 @@ def from_lines(
 
 
 def from_json(headers: Headers) -> Parse:
-    """Make records of what `consume -J` writes: key, payload, headers and timestamp.
+    """Make records of the output of `consume -J`: key, payload, headers and timestamp.
 
     Args:
         headers: More headers, for all records.

@@ -4,7 +4,8 @@
 `Newest` (`-n`) keeps the newest of all partitions.
 
 Thread: the main one.
-Invariants: within a partition the order is that of the log. What is held back is bounded.
+Invariants: within a partition the order is that of the log. The number of buffered records is
+bounded.
 """
 
 import heapq
@@ -31,7 +32,7 @@ class RecordOrder(Protocol):
         ...
 
     def full(self) -> Collection[TopicPartition]:
-        """The partitions of which enough is held for now."""
+        """Partitions with enough buffered records for now."""
         ...
 
 

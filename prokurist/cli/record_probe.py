@@ -24,7 +24,7 @@ def last_record(
         timeout: Seconds for all of it.
 
     Returns:
-        What was read, in words.
+        The finding, in words.
 
     Raises:
         KafkaException: None could be read in time; the text says why.

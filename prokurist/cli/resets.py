@@ -1,8 +1,8 @@
 """`prokurist reset-offsets`: where a group goes on reading, changed by hand.
 
 Thread: the main one.
-Invariants: without `--execute` nothing is changed. Offsets stay within the log: what lies
-beyond an end becomes that end, and is said.
+Invariants: without `--execute` nothing is changed. Offsets stay within the log: one beyond an
+end becomes that end, with a message.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class Target:
 
     Attributes:
         beginning: An offset that is looked up or named.
-        shift: So many records on, or back, from what is committed.
+        shift: A number of records forward, or back, from the committed offset.
     """
 
     beginning: StartOffset | None = None
@@ -52,7 +52,7 @@ class Target:
         by_duration: str | None,
         shift_by: int | None,
     ) -> "Target":
-        """Out of the options, of which just one is given.
+        """Make the target from the options; exactly one of them is given.
 
         Raises:
             Misused: None is, or several are, or one makes no sense.
@@ -92,7 +92,7 @@ def run(
     execute: bool,
     as_json: bool,
 ) -> None:
-    """Show what would change, and change it if that is wanted.
+    """Show the changes, and make them if requested.
 
     Raises:
         Failed: A topic or partition does not exist, nothing is committed that could be
@@ -162,7 +162,7 @@ def commit(
     """Commit from outside of the group.
 
     Raises:
-        Failed: The group has members, whose own commits these would contradict.
+        Failed: The group has members, with commits of their own.
         KafkaException: The brokers refuse, or do not answer in time.
     """
     wanted = {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}

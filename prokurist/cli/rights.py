@@ -1,7 +1,7 @@
 """The user's rights on topics and a group, in words: for `prokurist doctor`.
 
-Brokers tell what is allowed, and not by which rules; no request of the protocol tells a user's
-name, so that it is taken from the configuration.
+Brokers report the authorized operations, and not the rules behind them; no request of the
+protocol returns a user's name, so it is taken from the configuration.
 
 Thread: the main one.
 """
@@ -32,7 +32,7 @@ class Rights:
     """Authorized operations, as brokers report them.
 
     Attributes:
-        topics: What is allowed of each topic that was asked for and exists.
+        topics: Authorized operations on each requested topic that exists.
         groups: The same of the group, where one was asked for.
     """
 
@@ -54,7 +54,7 @@ def rights_of(ask: BrokerQueries, topics: Sequence[str], group: str | None) -> R
         group: The group; None for none.
 
     Returns:
-        What is allowed; nothing where brokers are older than 2.3, and cannot tell.
+        The rights; none where brokers are older than 2.3, and cannot report them.
 
     Raises:
         KafkaException: No broker answers.

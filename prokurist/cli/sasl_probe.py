@@ -31,15 +31,15 @@ def authenticate(
     """Authenticate a connection that was greeted.
 
     Args:
-        probe: Whose connection it is.
+        probe: The probe with the connection.
         number: The number of the socket.
         authenticator: Makes the mechanism, and does its work.
-        where: The broker's host, and what it is called in errors.
-        offered: What the broker speaks.
+        where: The broker's host, and its name in errors.
+        offered: The broker's API versions.
         until: When to give up.
 
     Returns:
-        What was seen, in words.
+        The finding, in words.
 
     Raises:
         KafkaException: The broker refused, or did not answer in time.

@@ -1,11 +1,10 @@
-"""`prokurist spark doctor`: what goes wrong around Spark before a record is read.
+"""`prokurist spark doctor`: checks of a Spark installation, before any record is read.
 
-What is looked at is `prokurist.spark.doctor`'s, in a process of its own: it starts a JVM,
-which writes what it likes and may never answer. Then the brokers, as `prokurist doctor`
-does it, from here.
+The checks of `prokurist.spark.doctor` run in a process of their own: it starts a JVM, which may
+print anything and may never answer. Then the brokers, as `prokurist doctor` does it, from here.
 
-Thread: the main one; one reads what the process writes.
-Invariants: the process and all that it has started end with the command.
+Thread: the main one; one reads the process's output.
+Invariants: the process and all its children end with the command.
 """
 
 import json
@@ -36,9 +35,9 @@ def run(asked: CommandOptions, master: str, topics: list[str]) -> Iterator[Step]
     """Take the steps; each is yielded when it is over.
 
     Args:
-        asked: What every command is told; without brokers none is looked for.
+        asked: Options of every command; without brokers none is looked for.
         master: Spark's master.
-        topics: Which topics have to be there.
+        topics: Topics that have to exist.
     """
     given = asked.brokers
     yield from spark_steps(asked, master, given)
@@ -105,7 +104,7 @@ def timed(
 
 
 def read(source: IO[str] | None, lines: "SimpleQueue[str | None]") -> None:
-    """Hand on what is written, line by line, and None at its end."""
+    """Pass on the output, line by line, and None at its end."""
     for line in source or ():
         if line.startswith("{"):
             lines.put(line)

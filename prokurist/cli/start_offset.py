@@ -98,7 +98,7 @@ class StartOffset:
 
         Raises:
             KafkaException: The brokers do not tell.
-            Misused: There is no group whose place it would be.
+            Misused: There is no group for a committed place.
         """
         if self.edge == "earliest":
             return consumer.beginning_offsets(partitions, asked.left())
@@ -126,7 +126,7 @@ class StartOffset:
 
 
 def range_of(texts: Sequence[str], default: str) -> tuple[StartOffset, int | None]:
-    """The values of `-o`: where reading begins, and the moment at which it stops.
+    """Read the values of `-o`: the start of reading, and the moment of its end.
 
     Args:
         texts: Each value; `e@TIME` is for the end.
@@ -174,7 +174,7 @@ def at_moment(
 def check_offsets(
     consumer: KafkaConsumer, asked: CommandOptions, offsets: dict[TopicPartition, int]
 ) -> None:
-    """See that each log has the offset at which reading is to begin, or ends there.
+    """Check that each log has the start offset, or ends there.
 
     Raises:
         Failed: One does not.

@@ -1,4 +1,4 @@
-"""The steps that a doctor takes, with what became of each.
+"""Steps of a doctor, with their results.
 
 Thread: any; frozen values.
 """
@@ -25,11 +25,11 @@ class Step:
     """A step of the doctor, with its result.
 
     Attributes:
-        name: Which.
+        name: Its name.
         verdict: Its result.
-        finding: What was seen.
+        finding: The finding, in words.
         seconds: How long it took.
-        advice: What to do, where something is wrong.
+        advice: The advice on a failure.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Taken(Generic[Found]):
-    """A step that was taken, and what it found if it went well."""
+    """A finished step, with its finding if it succeeded."""
 
     step: Step
     found: Found | None = None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from prokurist.security.tls_errors import Certificate
 
 RENEWED_BEFORE: Final = 14
-"""Days before its end by which a certificate should have been renewed."""
+"""Days before its end in which a certificate should be renewed."""
 
 
 def tls_finding(agreed: str, certificate: "Certificate") -> str:

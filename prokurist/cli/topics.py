@@ -1,4 +1,4 @@
-"""`prokurist topics`: which topics there are, or the partitions of some.
+"""`prokurist topics`: all topics, or the partitions of some.
 
 Thread: the main one.
 """

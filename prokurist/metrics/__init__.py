@@ -1,8 +1,8 @@
-"""Readers of what the core counts.
+"""Metrics: the catalogue of the clients' counters, and its readers.
 
 Thread: any; a reader never makes a caller wait.
-Holds: one catalogue of every metric, what feeds Prometheus and `consumer.metrics()`
-from it, and the dashboard and the alerts that go with it.
+Holds: one catalogue of every metric, its readers for Prometheus and `consumer.metrics()`, and
+the dashboard and the alerts that go with it.
 May import: every room of the clients.
 """
 

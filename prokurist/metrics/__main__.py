@@ -1,4 +1,4 @@
-"""`python -m prokurist.metrics docs`: writes what is generated from the catalogue."""
+"""`python -m prokurist.metrics docs`: writes the page generated from the catalogue."""
 
 import sys
 from collections.abc import Sequence

@@ -16,8 +16,8 @@ class Answer(NamedTuple):
 
     Attributes:
         ours: The names of our metrics; empty where there is none.
-        note: Which labels select it, or how it is computed; without a name, why there
-            is none.
+        note: The labels that select it, or its computation; without a name, the reason for
+            that.
     """
 
     ours: tuple[str, ...]

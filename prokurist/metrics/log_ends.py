@@ -1,9 +1,9 @@
 """Samples of a log's end offsets, for the age of the oldest unprocessed record.
 
-Thread: one writes, any may read: what is read is one tuple, which is replaced.
-Invariants: so many samples at most; where they become too many every second one between
-the first and the last goes, so that the history reaches back as far as it is needed and
-becomes coarser with its age. What lies before the reader's place goes as well.
+Thread: one writes, any may read: a reader takes one tuple, which is replaced and never changed.
+Invariants: the number of samples is bounded; at the bound every second one between the first
+and the last goes, so that the history reaches back as far as needed and becomes coarser with
+its age. Samples before the reader's place go as well.
 """
 
 from bisect import bisect_right
@@ -42,7 +42,7 @@ class LogEnds:
         Args:
             end: Its end.
             now: The moment.
-            done: How far the reader has come: what lies before is of no use any more.
+            done: The reader's place: samples before it are of no further use.
         """
         samples = self._samples
         if samples and end < samples[-1][0]:
@@ -57,8 +57,8 @@ class LogEnds:
     def age(self, done: int, now: float) -> float | None:
         """Seconds since the oldest unprocessed record was written, as far as samples tell.
 
-        Between two samples records are taken to have come evenly. Where the first of them
-        is older than what is known, it is at least as old as that.
+        Between two samples records are taken to have come evenly. A record older than all
+        samples is at least as old as the first one.
 
         Args:
             done: How far the reader has come.

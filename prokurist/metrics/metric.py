@@ -1,4 +1,4 @@
-"""One metric: its name, what it means, and how it is read.
+"""A metric: its name, its meaning, and its reading.
 
 Thread: any; everything here is immutable.
 """
@@ -29,7 +29,7 @@ class MetricKind(Enum):
     COUNTER = "counter"
     """It only grows; its rate tells."""
     GAUGE = "gauge"
-    """It is what it is at this moment."""
+    """A value of this moment."""
     HISTOGRAM = "histogram"
     """Counts of values by upper bound."""
 
@@ -40,9 +40,9 @@ class Metric(Generic[Read_contra]):
 
     Attributes:
         name: As it is exposed; a counter's ends in `_total`, and a unit stands in it.
-        help: What it means, in a sentence.
+        help: Its meaning, in a sentence.
         read: Its values for one client, or for one query of Spark's.
-        labels: The names of its labels, beside those that say which one that is.
+        labels: The names of its labels, beside those of the client or query.
     """
 
     name: str

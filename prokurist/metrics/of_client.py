@@ -1,4 +1,4 @@
-"""Rows of every client about what it is.
+"""Rows of every client about itself.
 
 Thread: any.
 """

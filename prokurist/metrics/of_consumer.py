@@ -1,4 +1,4 @@
-"""Rows of consumers: polls, what is read and returned, partitions, the buffer, the group.
+"""Rows of consumers: polls, returned records, partitions, the buffer, the group.
 
 Thread: any.
 """
@@ -12,7 +12,7 @@ from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, o
 from prokurist.metrics.reading import ConsumerReading, lag_of, lead_of
 
 HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
-"""By which a member tells that it lives: in the classic protocol, and in KIP-848's."""
+"""APIs of heartbeats: the classic protocol's, and KIP-848's."""
 
 
 def by_partition(
@@ -55,7 +55,7 @@ def is_member(at: ConsumerReading) -> Iterator[Value]:
 def outstanding(
     of: Callable[[Outstanding], int],
 ) -> Callable[[ConsumerReading], Iterator[Value]]:
-    """A value of a client that tracks what is done."""
+    """Yield a value of a client that tracks records."""
 
     def read(at: ConsumerReading) -> Iterator[Value]:
         subscription = at.client.side.subscription
@@ -100,7 +100,7 @@ def committed_offsets(at: ConsumerReading) -> Iterator[Value]:
 
 
 def lag_ages(at: ConsumerReading) -> Iterator[Value]:
-    """The age of what is not read yet."""
+    """Yield the ages of the oldest unread records."""
     for tp, age in at.ages.items():
         yield (tp.topic, str(tp.partition)), age
 

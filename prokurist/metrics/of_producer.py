@@ -1,4 +1,4 @@
-"""Rows of producers: what was sent, batches and their ends, memory, and waits of `send`.
+"""Rows of producers: records, batches and their ends, memory, and waits of `send`.
 
 Thread: any.
 """

@@ -1,4 +1,4 @@
-"""Rows about Spark's streaming queries: how far they have come, and what was committed.
+"""Rows about Spark's streaming queries: progress, lag and commits.
 
 Thread: any.
 """

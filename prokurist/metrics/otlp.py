@@ -1,7 +1,7 @@
 """OpenTelemetry's `MetricsData` as protobuf, as far as PushTelemetry needs it.
 
-Thread: any; pure functions. Only what is written is known here: gauges and monotonic sums
-of doubles, with attributes that are strings. `opentelemetry-proto` is what it is held against.
+Thread: any; pure functions. This covers only the messages in use: gauges and monotonic sums of
+doubles, with attributes that are strings. Tests compare it with `opentelemetry-proto`.
 """
 
 import struct
@@ -29,7 +29,7 @@ class Measured:
     Attributes:
         name: Its full name.
         points: Its values, each with the attributes that tell it from the others.
-        is_sum: Whether they are sums that only grow; else they are gauges.
+        is_sum: True for monotonic sums; else they are gauges.
     """
 
     name: str
@@ -69,10 +69,10 @@ def metric(measured: Measured, began: int, now: int, *, delta: bool) -> bytes:
     """A `Metric`.
 
     Args:
-        measured: What it says.
+        measured: The metric with its points.
         began: Since when sums are counted, in nanoseconds since the epoch.
         now: When it was read, in the same.
-        delta: Whether sums are what has been added since `began`, and not in all.
+        delta: True for sums as increments since `began`, not totals.
     """
     head = key(3, FIXED64) + TIME.pack(now)
     if measured.is_sum:
@@ -96,8 +96,8 @@ def metrics_data(
     """A `MetricsData` of one resource.
 
     Args:
-        resource: What the metrics are of.
-        scope: The name and the version of what has measured them.
+        resource: Attributes of the resource.
+        scope: Name and version of the instrumentation scope.
         metrics: `Metric`s, encoded.
     """
     name, version = scope

@@ -1,8 +1,8 @@
 """Readings of Spark queries for the catalogue of metrics, and the queries that are read.
 
 The seam between `prokurist.spark`, which knows the queries, and the catalogue, which knows
-nothing of Spark: `watch` adds a callable that makes readings of a query, for as long as
-the query runs.
+nothing of Spark: `watch` adds a callable that makes readings of a query, for as long as the
+query runs.
 
 Thread: any; `_lock` is held for a few assignments, and a reading is made outside of it.
 Invariants: so many queries are read at most; of those that are added when there are as many,
@@ -27,7 +27,7 @@ class PartitionReading:
 
     Attributes:
         partition: The partition.
-        committed: What the group has; None while that is not known, or nothing.
+        committed: The group's committed offset; None while unknown, or without one.
         end: Where the log ended when it was last looked at; None before.
         lag: Offsets between the end of the query's last batch and that.
         lag_seconds: The age of the first record that is not done; 0 where all are.
@@ -76,7 +76,7 @@ class QueryReading:
 
 
 class Readable(Protocol):
-    """What makes readings of one query."""
+    """Interface of one query, for readings."""
 
     def reading(self, most_partitions: int) -> QueryReading:
         """Read the query's present state.

@@ -1,4 +1,4 @@
-"""One client at one moment: what the rows of the catalogue read.
+"""Reading of one client at one moment, for the rows of the catalogue.
 
 Thread: any. It takes the lock of the subscription for a few partitions at a time, and
 no other.
@@ -62,7 +62,7 @@ class Partitions:
         paused: How many of them are paused.
         lag: How far they are behind the ends of their logs.
         lead: How far they are ahead of the beginnings.
-        committed_lag: How far what is committed is behind the ends.
+        committed_lag: Offsets between the committed ones and the log ends.
     """
 
     listed: list[Place] = field(default_factory=list)
@@ -167,7 +167,7 @@ class ProducerReading(ClientReading):
     """One producer at one moment.
 
     Attributes:
-        counters: What its network thread counts of batches.
+        counters: Counters of batches on its network thread.
     """
 
     __slots__ = ("counters",)

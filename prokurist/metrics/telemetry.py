@@ -99,7 +99,7 @@ class Moment:
     Attributes:
         clock: The client's clock.
         wall: Nanoseconds since the epoch.
-        amounts: What was read.
+        amounts: The amounts.
     """
 
     clock: float
@@ -134,11 +134,11 @@ class TelemetrySource:
         return self._time_of_day() * 1_000_000
 
     def collect(self, prefixes: Sequence[str], *, delta: bool) -> list[bytes]:
-        """Read the metrics whose names begin with one of some prefixes, each encoded.
+        """Encode each metric with a name that begins with any of some prefixes.
 
         Args:
             prefixes: An empty one for all.
-            delta: Whether sums are what has been added since the last push that was taken.
+            delta: True for sums as increments since the last accepted push.
         """
         client = self._client()
         if client is None:
@@ -167,11 +167,11 @@ class TelemetrySource:
         ]
 
     def taken(self) -> None:
-        """Have the next push tell what comes after the one that was collected last."""
+        """Begin the next push at the end of the last collected one."""
         self._before = self._read
 
     def document(self, metrics: Sequence[bytes]) -> bytes:
-        """The whole of a push, out of what `collect` has found."""
+        """Join the results of `collect` to a push."""
         client = self._client()
         return otlp.metrics_data({} if client is None else labels_of(client), SCOPE, metrics)
 

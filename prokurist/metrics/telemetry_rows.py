@@ -2,10 +2,10 @@
 
 Thread: any; tables.
 
-KIP-714 and KIP-1068 name what a client pushes as Java's clients do: `org.apache.kafka.`, the
-group of the metric without `-metrics`, and its name, with dots for dashes. What KIP-714 wants
-of each client stands first: if a push has to be cut, it is the last to go. Where we count no
-such quantity (`metrics/java.py`) nothing is pushed.
+KIP-714 and KIP-1068 name pushed metrics as Java's clients do: `org.apache.kafka.`, the group of
+the metric without `-metrics`, and its name, with dots for dashes. The metrics that KIP-714
+requires stand first: if a push has to be cut, they are the last to go. A quantity that we do
+not count (`metrics/java.py`) is not pushed.
 """
 
 from collections.abc import Iterator
@@ -58,11 +58,11 @@ class TelemetryRow:
         group: The group that they have in Java.
         name: How their names begin.
         ours: Our metric, without the prefix that all have.
-        measures: What is made of it; each is a metric of its own.
+        measures: The measures of it; each is a metric of its own.
         only: The values of a label that count; empty for all.
-        by: The label by which it is told apart; empty for none.
+        by: The label that tells its points apart; empty for none.
         scale: From our unit to Java's.
-        per: What a quotient is divided by: a metric of ours, of the same labels.
+        per: The divisor of a quotient: a metric of ours, with the same labels.
     """
 
     group: str
@@ -75,7 +75,7 @@ class TelemetryRow:
     per: str = ""
 
     def full_name(self, measure: Measure) -> str:
-        """The name under which a measure is pushed."""
+        """The pushed name of a measure."""
         group, ending = self.group.removesuffix("-metrics"), ENDINGS.get(measure, "")
         return f"{PREFIX}{group}.{self.name}{ending}".replace("-", ".")
 
@@ -127,7 +127,7 @@ def wanted_first(client: str) -> Iterator[TelemetryRow]:
 
 
 def of_network(client: str) -> Iterator[TelemetryRow]:
-    """The rest of what every client counts."""
+    """Yield the further rows of every client."""
     group, nodes = f"{client}-metrics", f"{client}-node-metrics"
     yield value(group, "connection-count", "connections")
     yield count(group, "connection-close", "connections_closed_total")

@@ -90,9 +90,9 @@ class WorkerFiles:
             self._file(os.getpid()).unlink(missing_ok=True)
 
     def write(self) -> Samples:
-        """Write the samples of this process, and return them, whether or not a disk takes them.
+        """Write the samples of this process, and return them, even where the disk is full.
 
-        By turns: what is read later is written later.
+        One at a time: later readings are written later.
         """
         with self._turn:
             samples = self._samples()
@@ -108,7 +108,7 @@ class WorkerFiles:
         made.replace(file)
 
     def others(self) -> Iterator[tuple[int, Samples]]:
-        """The samples of the other processes that live, and whose they are."""
+        """Yield the samples of the other living processes, each with its process."""
         for file in sorted(self.directory.glob(f"{PREFIX}*.json")):
             pid = file.stem.removeprefix(PREFIX)
             if not pid.isdecimal() or int(pid) == os.getpid():

@@ -1,9 +1,9 @@
 """Kafka for Spark, without jars: offsets managed on the driver, and queries watched.
 
 Thread: those of Spark's driver, and of its Python workers.
-Holds: Spark's own words for offsets and what is reckoned with them, the manager of
-offsets for batch jobs and `foreachBatch`, and the listener that tells groups how far
-streaming queries have come.
+Holds: Spark's own words for offsets with their arithmetic, the manager of offsets for batch
+jobs and `foreachBatch`, and the listener that commits the progress of streaming queries to
+groups.
 May import: the public parts of the clients, the clock, pauses, counters and metrics.
 
 Invariants: this package and its direct exports load neither pyspark nor

@@ -1,4 +1,4 @@
-"""`python -m prokurist.spark docs`: writes what is generated from the table of options."""
+"""`python -m prokurist.spark docs`: writes the page generated from the table of options."""
 
 import sys
 from collections.abc import Sequence

@@ -4,9 +4,9 @@ Thread: any. Files are read, nothing is written.
 Invariants: a batch counts when Spark has noted its end (`commits/<n>`). One that was only
 planned (`offsets/<n>`) is used only where it is named.
 
-A file of `offsets` has a version, a line about the batch, and a line for each source:
-its offset (v1, by its place among the sources) or its name and its offset (v2). Which of
-them are Kafka's can be seen: no other source writes an object of objects.
+A file of `offsets` has a version, a line about the batch, and a line for each source: its
+offset (v1, by its place among the sources) or its name and its offset (v2). Kafka's are
+recognised by their form: no other source writes an object of objects.
 """
 
 import json
@@ -28,7 +28,7 @@ class Checkpoint:
 
     Attributes:
         path: The checkpoint's folder.
-        query: The query's id, which it keeps over restarts.
+        query: The query's id, the same over restarts.
         batch: The batch's number.
         ends: For each partition the offset after the last record of the batch.
     """
@@ -90,9 +90,9 @@ def read_checkpoint(
 
     Args:
         path: The checkpoint's folder.
-        source: Which of the query's sources, by its place or name; None for all of Kafka's.
-        batch: A batch by its number, whether Spark has noted its end or not: for a caller
-            that knows that it is done. None for the last one that is.
+        source: The place or name of one of the query's sources; None for all of Kafka's.
+        batch: A batch by its number, even if Spark has not noted its end: for a caller that
+            knows that it is done. None for the last one that is.
         spark: A session, for folders that are not on this machine.
 
     Raises:

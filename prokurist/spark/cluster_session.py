@@ -1,9 +1,9 @@
 """One visit to the cluster: clients for as long as one call, under one deadline.
 
-Thread: the one that makes the call.
-Invariants: every look-up is given what is left until the deadline, and not more; at the
-end of a visit, also by an error, its clients are closed. A visit that ends late says so in one
-TimeoutException, about the whole of it.
+Thread: the caller's.
+Invariants: every look-up gets the time left until the deadline, and no more; at the end of a
+visit, also by an error, its clients are closed. A late visit ends in one TimeoutException,
+about the whole of it.
 
 A client that lasts no longer than a call can be used by no second thread, is lost in no
 fork, and keeps no connection open for a job that commits once an hour. For that a call
@@ -42,10 +42,10 @@ def visiting(
     """Open a `ClusterSession` for one call, and close it.
 
     Args:
-        operation: What it is for, as an error is to name it.
+        operation: Its purpose, for errors.
         keys: The clients' configuration.
         timeout: Seconds for all of it.
-        clock: What time it is.
+        clock: The clock.
 
     Raises:
         TimeoutException: The time is over.
@@ -74,7 +74,7 @@ class ClusterSession:
         self._ends: dict[TopicPartition, int] = {}
 
     def close(self) -> None:
-        """Close the clients within what is left of the time."""
+        """Close the clients within the time left."""
         for client in self._clients.values():
             with suppress(KafkaException):
                 client.close(min(self.left(), CLOSE))
@@ -136,7 +136,7 @@ class ClusterSession:
         return _by_partition(info for infos in listed.values() for info in infos)
 
     def beginnings(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `OffsetLookup`; what was asked before is not asked again."""
+        """See `OffsetLookup`; known answers are not requested again."""
         return _remembered(
             self._beginnings,
             partitions,
@@ -144,7 +144,7 @@ class ClusterSession:
         )
 
     def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """See `OffsetLookup`; what was asked before is not asked again."""
+        """See `OffsetLookup`; known answers are not requested again."""
         return _remembered(
             self._ends,
             partitions,

@@ -15,7 +15,7 @@ class Loss:
     """Offsets that were to be read and are not in their log.
 
     Attributes:
-        partition: Which log.
+        partition: The partition.
         wanted: From where on it was to be read, or, of the end of a plan, up to where.
         beginning: Where the log begins.
         end: Where it ends.
@@ -42,7 +42,7 @@ class DataLossException(KafkaException):
     """Records that were to be read are not there any more.
 
     Attributes:
-        losses: What is lost of which partition.
+        losses: The losses, by partition.
     """
 
     def __init__(self, message: str = "", *, losses: Sequence[Loss] = ()) -> None:

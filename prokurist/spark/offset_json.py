@@ -1,15 +1,14 @@
 """Spark's JSON of offsets: `{"orders": {"0": 42}}`, as options and checkpoints have it.
 
 Thread: any; pure functions and one frozen value.
-Invariants: what is read is checked whole, and what is wrong is named with its place in
-the text. What is written is sorted, so that equal offsets are equal text.
+Invariants: input is checked as a whole, and a fault is named with its place in the text. Output
+is sorted, so that equal offsets are equal text.
 
-A key that begins with `$` is none of a topic, whose name cannot hold that sign: it is a
-word of ours. `$init` stands in the first end of a stream and has its start, which Spark
-itself does not keep; it stands again in an end in which the start of a partition was
-resolved that was deferred until then. `$deferred` has the partitions whose start is not
-resolved yet; see `deferred_starts`. Words that are not known are passed over: a later
-version's.
+A key that begins with `$` is no topic, as names cannot hold that sign: it is a word of ours.
+`$init` stands in the first end of a stream with its start, which Spark itself does not keep; it
+stands again in an end that resolves the deferred start of a partition. `$deferred` has the
+partitions with an unresolved start; see `deferred_starts`. Unknown words are passed over: they
+are a later version's.
 """
 
 import json
@@ -39,9 +38,9 @@ class SourceOffset:
 
     Attributes:
         ends: For each partition the offset after the last record that is done.
-        start: The offsets at which the stream began; only in its first end, and where a
-            deferred start was resolved.
-        deferred: The partitions whose start is not resolved yet, and what stands for it.
+        start: The offsets at which the stream began; only in its first end, and in an end that
+            resolves a deferred start.
+        deferred: The partitions with an unresolved start, each with its placeholder.
     """
 
     ends: Mapping[TopicPartition, int]
@@ -50,11 +49,11 @@ class SourceOffset:
 
     @classmethod
     def of(cls, given: str | Mapping[str, Any], name: str) -> "SourceOffset":
-        """Read an offset: JSON, or what JSON was parsed to.
+        """Read an offset: JSON, or its parsed form.
 
         Args:
             given: It.
-            name: What it is called in an error, such as a file.
+            name: Its name in errors, such as a file.
 
         Raises:
             ConfigException: It is something else.
@@ -192,7 +191,7 @@ def numbers(
     """Read a number for each partition from tables by topic and partition.
 
     Raises:
-        ConfigException: A table is none, or what is in it is no partition or no number.
+        ConfigException: Something is no table, no partition or no number.
     """
     found: dict[TopicPartition, int] = {}
     if not isinstance(table, Mapping):
@@ -224,7 +223,7 @@ def check_topic(topic: str, place: str) -> None:
 
 
 def partition_of(key: str, place: str) -> int:
-    """Read a partition's number from a key of JSON, which is always a string."""
+    """Read a partition's number from a JSON key, always a string."""
     if not re.fullmatch(r"[0-9]{1,10}", key) or int(key) > INT_MAX:
         raise ConfigException(
             f'{place}: a partition is a number from 0 on, as a string ("0"), not '

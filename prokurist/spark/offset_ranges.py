@@ -1,9 +1,9 @@
 """Ranges of offsets for tasks, and their split.
 
 Thread: any; pure functions of frozen values.
-Invariants: the pieces of a range follow each other without a gap and are together the
-range. How many there are, and where they are cut, is what Spark's own source for Kafka
-would have said; the tests hold its answers.
+Invariants: the pieces of a range follow each other without a gap and are together the range.
+Their number, and their cuts, are those of Spark's own source for Kafka; the tests hold its
+answers.
 """
 
 import math

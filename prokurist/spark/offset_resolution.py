@@ -56,13 +56,13 @@ def starts(
     logs: OffsetLookup,
     names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
-    """Resolve a place to the offsets at which reading begins.
+    """Resolve a place to start offsets.
 
     Args:
         beginning: Where that is.
         partitions: All that are read.
         logs: Who is asked.
-        names: What the user calls things.
+        names: The user's terms, for errors.
 
     Raises:
         ConfigException: The JSON names other partitions than those that are read, or no
@@ -79,7 +79,7 @@ def ends(
     logs: OffsetLookup,
     names: Names = OPTIONS,
 ) -> dict[TopicPartition, int]:
-    """Resolve a place to the offsets at which a batch ends.
+    """Resolve a place to end offsets of a batch.
 
     Raises:
         ConfigException: The JSON names other partitions than those that are read.

@@ -41,7 +41,7 @@ class Splits:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Splits":
-        """Read them from a reader's options, whose names are in lower case.
+        """Read them from a reader's options, by lower-case names.
 
         Raises:
             ConfigException: A value is no positive number.
@@ -59,7 +59,7 @@ class TriggerLimits:
     Attributes:
         max_offsets: `maxOffsetsPerTrigger`.
         min_offsets: `minOffsetsPerTrigger`.
-        max_delay_ms: `maxTriggerDelay`: after so long a trigger takes what there is.
+        max_delay_ms: `maxTriggerDelay`: after this time a trigger takes everything available.
     """
 
     max_offsets: int | None = None
@@ -68,7 +68,7 @@ class TriggerLimits:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "TriggerLimits":
-        """Read them from a reader's options, whose names are in lower case.
+        """Read them from a reader's options, by lower-case names.
 
         Raises:
             ConfigException: A value makes no sense, or two contradict each other.

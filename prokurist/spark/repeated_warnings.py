@@ -31,8 +31,8 @@ class RepeatedWarnings:
         """Log a problem that was met, unless it was logged in the last minute.
 
         Args:
-            about: Of which query it is.
-            kind: Which trouble, so that its end is known as its own.
+            about: The query.
+            kind: The kind of problem, for the report of its end.
             what: A sentence, for the log.
             now: The moment.
         """

@@ -2,10 +2,10 @@
 
 Thread: any; frozen values and pure functions. The caller passes the present time.
 
-What Spark's own source for Kafka takes means here what it means there, and the option that
-it prefers is preferred: one time for all partitions, then a time for each, then offsets.
-Beyond that a place may be `committed`, or `committed:GROUP`, where a group has come to; a
-date and time; or a duration back from now, such as `-1h`.
+Options of Spark's own source for Kafka have the same meaning and precedence here: one time for
+all partitions, then a time for each, then offsets. Beyond that a place may be `committed`, or
+`committed:GROUP`, the committed offsets of a group; a date and time; or a duration back from
+now, such as `-1h`.
 
 | written | read as |
 | --- | --- |
@@ -102,14 +102,14 @@ OPTIONS: Final = Names()
 
 @dataclass(frozen=True, slots=True)
 class StartingOffsets:
-    """The place at which reading begins.
+    """Place of the start of reading.
 
     Attributes:
         place: There.
-        no_record: What if no record of a partition is as young as the time that is asked
-            for (`startingOffsetsByTimestampStrategy`).
-        unnamed: What if a partition is not in the JSON, or the group has committed nothing
-            for it (`startingOffsetsMissing`).
+        no_record: Treatment of a partition without a record as young as the given time
+            (`startingOffsetsByTimestampStrategy`).
+        unnamed: Treatment of a partition that is not in the JSON, or has no committed offset of
+            the group (`startingOffsetsMissing`).
     """
 
     place: Place
@@ -121,7 +121,7 @@ def stream_start(options: Mapping[str, str], now_ms: int) -> StartingOffsets:
     """Read where a new stream begins; by default at the end of the logs.
 
     Args:
-        options: A reader's options, whose names are in lower case.
+        options: A reader's options, by lower-case names.
         now_ms: The time of day, in milliseconds since the epoch.
 
     Raises:
@@ -211,7 +211,7 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
     """Read a place as `startingOffsets` names it.
 
     Args:
-        text: What was written.
+        text: The option's text.
         name: The name of the option, for errors.
         now_ms: The time of day, in milliseconds since the epoch.
 
@@ -242,12 +242,12 @@ def place_in(text: str, name: str, now_ms: int) -> Place:
 
 
 def missing_in(text: str, name: str, *, earliest: bool) -> Missing:
-    """Read what to do about partitions without an answer.
+    """Read the treatment of partitions without an answer.
 
     Args:
-        text: What was written.
+        text: The option's text.
         name: The name of the option, for errors.
-        earliest: Whether `earliest` is among the words that make sense.
+        earliest: True if `earliest` is a valid word.
 
     Raises:
         ConfigException: It is none of them.

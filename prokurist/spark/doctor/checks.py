@@ -1,7 +1,7 @@
 """Checks of a Spark installation, and advice on failures.
 
-Thread: any; pure functions of what was seen.
-Invariants: nothing here needs Spark, so the doctor can say that it is missing.
+Thread: any; pure functions of the findings.
+Invariants: nothing here needs Spark, so the doctor can report its absence.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Final
 OLDEST_SPARK: Final = (4, 0)
 """The first with the data source's Python API and its Arrow batches."""
 OLDEST_STREAM: Final = (4, 2)
-"""The first whose Python streams can bound what a trigger takes."""
+"""The first version with rate limits for Python streams."""
 OLDEST_JAVA: Final = 17
 OLDEST_ARROW: Final = (17,)
 FILTERS: Final = "spark.sql.python.filterPushdown.enabled"
@@ -35,10 +35,10 @@ class Finding:
     """Result of a check, with its advice.
 
     Attributes:
-        name: At what.
+        name: Its name.
         verdict: Its result.
-        text: What was seen.
-        advice: What to do; None where nothing has to be done.
+        text: The finding, in words.
+        advice: The advice; None if nothing has to be done.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Python:
         version: Its version, such as `3.11.4`.
         packages: The versions of `prokurist`, `pyspark`, `pyarrow` and `pandas`; of one that
             it does not find there is none.
-        host: On which machine.
+        host: The name of the machine.
         error: Why a broker could not be reached from it; None where it could or was not
             asked to.
     """
@@ -144,7 +144,8 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
     """Check the interpreter that Spark starts for its workers, on this machine.
 
     Args:
-        named: What names it: `PYSPARK_PYTHON`, or Spark's configuration; None for nothing.
+        named: The setting that names it: `PYSPARK_PYTHON`, or Spark's configuration; None for
+            nothing.
         driver: The interpreter that asks.
         worker: The one that is started; None where it cannot be.
     """
@@ -188,11 +189,11 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
 def of_search(named: str | None) -> Iterator[Finding]:
     """Check that Spark searches for sources in Python.
 
-    It looks for them where there is such a command as its Python, and asks a shell, which it
-    hands the name as it is: a path with a space is none.
+    Spark looks for them only if its Python exists as a command, and asks a shell with the bare
+    name: a path with a space fails.
 
     Args:
-        named: What names the interpreter of workers; None for nothing.
+        named: The setting that names the workers' interpreter; None for nothing.
     """
     if named is not None and not is_plain(named):
         yield Finding(

@@ -1,7 +1,7 @@
 """The doctor for Spark: a session and its workers, looked at from within.
 
-`examine` is for a session that there is, in a notebook or below `spark-submit`;
-`python -m prokurist.spark.doctor` makes one, and is what `prokurist spark doctor` runs.
+`examine` is for an existing session, in a notebook or below `spark-submit`; `prokurist spark
+doctor` runs `python -m prokurist.spark.doctor`, which makes one.
 
 Thread: the application's. Processes: it starts `java` and Python for a moment each, and a
 job of one small task for each slot.
@@ -47,7 +47,7 @@ def examine(spark: "SparkSession", bootstrap: str | None = None) -> Iterator[Fin
         bootstrap: Brokers that the workers shall reach.
 
     Yields:
-        What was found, one by one.
+        The findings, one by one.
     """
     context = spark.sparkContext
     driver = Python(**json.loads(interpreter_report.told()))
@@ -76,7 +76,7 @@ def examine(spark: "SparkSession", bootstrap: str | None = None) -> Iterator[Fin
 
 
 def before_a_session() -> Iterator[Finding]:
-    """Check what needs no session."""
+    """Check everything that needs no session."""
     driver = Python(**json.loads(interpreter_report.told()))
     yield from of_driver(driver)
     yield of_java(java())
@@ -120,7 +120,7 @@ def last_line(error: Exception) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make a session and write what is found, a JSON object a line.
+    """Make a session and write its findings, a JSON object a line.
 
     Args:
         arguments: A master, and brokers where some shall be reached.

@@ -1,4 +1,4 @@
-"""`OffsetManager`: plans what a batch job reads and commits what it has read.
+"""`OffsetManager`: plans the reads of batch jobs, and commits their ends.
 
 Thread: any of the driver's.
 """

@@ -10,12 +10,12 @@ nothing else, and each call has clients of its own (`visit`).
     offsets.commit(plan)    # the next plan begins here
 
 Invariants: every call ends by its deadline, with an answer or with a TimeoutException that
-says what was asked of which broker. A commit never takes a group back unless it is told to,
-and never disturbs one that has members.
+names its requests and brokers. A commit never takes a group back unless forced, and never
+disturbs one that has members.
 
-Between a plan and its commit nothing is kept by Kafka: a job that dies reads the same again.
-Two jobs for one group at the same time would read the same twice; the look at what is
-committed and the commit are two requests, and nothing can be put between them but care.
+Between a plan and its commit Kafka keeps nothing: a job that dies reads the same again. Two
+jobs for one group at the same time would read the same twice; the look at the committed offsets
+and the commit are two requests, and only care can keep another job out between them.
 """
 
 import os
@@ -82,15 +82,15 @@ class Lag:
 
 
 class OffsetManager:
-    """Plans what a batch job reads, commits it, and measures a group's lag.
+    """Plans the reads of batch jobs, commits them, and measures a group's lag.
 
     Args:
         bootstrap: The brokers, as in the clients' key `bootstrap.servers`.
-        group: The group whose place it is about; without one there are plans that begin
-            elsewhere, and no commits.
+        group: The group of the commits; without one there are plans that begin elsewhere, and
+            no commits.
         timeout: Seconds for a call that is given none.
-        per_try: Seconds after which a broker that does not answer is given up and the
-            request goes round again, as often as the call has time for.
+        per_try: Seconds until a silent broker is given up and the request goes round again, as
+            often as the call has time for.
         keywords: Further keys of `KafkaConsumer`, with underscores.
 
     Raises:
@@ -149,13 +149,13 @@ class OffsetManager:
             start: Where it begins: `committed`, `committed:OTHER`, `earliest`, a time
                 (`2026-11-22T09:30`, `-1h`, a datetime, milliseconds), or offsets, as a
                 mapping or as Spark's JSON of them.
-            start_missing: What if the group has committed nothing for a partition, or the
-                offsets do not name it.
+            start_missing: Start of partitions without a committed offset, or missing from the
+                given offsets.
             end: Where it ends: `latest`, a time, or offsets.
-            no_record: What if no record of a partition is as young as the time to begin at.
-            on_data_loss: What if a start is not in its log any more: fail, or go on where
-                the log begins or ends. What was passed over stands in `OffsetPlan.losses`.
-            max_offsets: No more than so many, shared out by what is behind.
+            no_record: Start of partitions without a record as young as the start time.
+            on_data_loss: Treatment of a start that is no longer in its log: fail, or go on at
+                the log's beginning or end. `OffsetPlan.losses` has the skipped offsets.
+            max_offsets: Most offsets in all, shared out in proportion to the backlogs.
             min_partitions: `minPartitions` of the reader.
             max_records: `maxRecordsPerPartition` of the reader.
             timeout: Seconds; None for the manager's own.
@@ -277,7 +277,7 @@ class OffsetManager:
         force: bool = False,
         timeout: float | timedelta | None = None,
     ) -> dict[TopicPartition, int]:
-        """Commit the end of what a job has read.
+        """Commit the end of a job's reads.
 
         Args:
             done: The plan that was read, the checkpoint, or for each partition the offset
@@ -286,19 +286,19 @@ class OffsetManager:
                 a batch before the one that is noted there changes nothing: so a batch that
                 is repeated does no harm. A checkpoint brings its own.
             batch: The number of its batch.
-            force: Commit without regard to what was committed before, backwards as well.
+            force: Commit regardless of the committed offsets, backwards as well.
             timeout: Seconds; None for the manager's own.
 
         Returns:
-            What was committed; less than what is done where a later batch was here before.
+            The committed offsets; fewer than given where a later batch was here before.
 
         Raises:
             CommitBackwardsException: It would take the group back. Nothing is committed.
             GroupInUseException: The group has live members. Nothing is committed, and they
                 notice nothing.
             KafkaException: The brokers refuse.
-            TimeoutException: The time is over; `may_have_happened` says whether the offsets
-                may have been committed all the same.
+            TimeoutException: The time is over; `may_have_happened` is True if the offsets may
+                have been committed all the same.
         """
         group = self._need_group("a commit")
         if isinstance(done, Checkpoint):
@@ -333,8 +333,8 @@ class OffsetManager:
         """The lag of a group, partition by partition.
 
         Args:
-            group: Which; None for the manager's own.
-            topics: Of which topics; None for all in which the group has committed something.
+            group: The group; None for the manager's own.
+            topics: The topics; None for all with committed offsets of the group.
             timeout: Seconds; None for the manager's own.
 
         Raises:

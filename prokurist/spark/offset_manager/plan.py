@@ -1,8 +1,8 @@
 """Plans: the offsets that a batch job reads, pinned once and for all.
 
-Thread: any; a plan is frozen, and what it was made of is in it. It holds no client and no
-secret, so that it can be logged, kept beside the results, and read again by another
-process: JSON there and back.
+Thread: any; a plan is frozen, with all its inputs in it. It holds no client and no secret, so
+that it can be logged, kept beside the results, and read again by another process: JSON there
+and back.
 """
 
 import json
@@ -31,12 +31,12 @@ class OffsetPlan:
         starts: For each partition the first offset.
         ends: For each partition one past the last offset.
         log_starts: Where each log began when the plan was made.
-        log_ends: Where it ended: what is behind the plan's own ends is for the next one.
+        log_ends: The end of each log; offsets after the plan's own ends are for the next one.
         leader_epochs: The epoch of each leader, where it was known.
         topic_ids: The id of each topic, where it was known.
         made_at: When, in milliseconds since the epoch.
         splits: Into how many tasks Spark is to cut it.
-        losses: What was to be read and was not there any more; see `on_data_loss`.
+        losses: Offsets to be read that were no longer there; see `on_data_loss`.
     """
 
     bootstrap_servers: str
@@ -74,10 +74,10 @@ class OffsetPlan:
         )
 
     def options(self) -> dict[str, str]:
-        """The options with which a reader reads just this: for `spark.read.options(**…)`.
+        """Return the options for a reader of exactly this: for `spark.read.options(**…)`.
 
-        They fit `format("prokurist")` and Spark's own `format("kafka")`. What a client
-        needs beyond the addresses, such as `kafka.security.protocol`, is not among them.
+        They fit `format("prokurist")` and Spark's own `format("kafka")`. Further settings of a
+        client, such as `kafka.security.protocol`, are not among them.
         """
         assigned: dict[str, list[int]] = {}
         for topic, number in self.partitions:
@@ -95,7 +95,7 @@ class OffsetPlan:
         return options
 
     def to_json(self) -> str:
-        """The plan as JSON, which `from_json` reads."""
+        """Return the plan as JSON for `from_json`."""
         return json.dumps(
             {
                 "version": VERSION,

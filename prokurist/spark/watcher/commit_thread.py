@@ -20,12 +20,12 @@ from prokurist.spark.watcher.event_queue import EventQueue, Run
 from prokurist.spark.watcher.progress import QueryBatch
 
 Look: TypeAlias = Callable[[], tuple[frozenset[str], list[QueryBatch]]]
-"""Asks Spark which runs there are, and for the last batch of each that has one."""
+"""Asks Spark for its present runs, with the last batch of each that has one."""
 
 
 @dataclass(slots=True)
 class WorkerCall:
-    """A question to Spark, which the thread asks: the answer may never come.
+    """A question to Spark, asked by the thread: the answer may never come.
 
     Attributes:
         look: How.
@@ -57,7 +57,7 @@ class CommitThread:
         clock: The clock.
 
     Attributes:
-        queue: Where the callbacks leave what they hear.
+        queue: The queue of events from callbacks.
     """
 
     def __init__(self, rules: Rules, clock: Clock) -> None:
@@ -110,8 +110,8 @@ class CommitThread:
         Args:
             batch: The batch.
             deadline: When to give up.
-            given: The seconds of which that is the end.
-            over: Whether its query has ended.
+            given: The seconds that end at the deadline.
+            over: True if its query has ended.
 
         Raises:
             KafkaException: The group says no.

@@ -1,11 +1,11 @@
 """The committer's work: takes events, commits to groups, looks up log ends, one at a time.
 
-Thread: the committer's; handed its clock and what makes its clients, so that it is played
-in virtual time.
-Invariants: a failure concerns one query and one attempt: it is counted, told in the log
-as a trouble, and tried again. What is due first is done first, so that a group that is out
-of reach delays the others by one attempt and no more. A run that is over is tried for
-`GRACE` seconds more, and then left as it is.
+Thread: the committer's; it is given its clock and its clients' factory, so that it runs in
+virtual time.
+Invariants: a failure concerns one query and one attempt: it is counted, logged as a problem,
+and tried again. The earliest due work is done first, so that a group out of reach delays the
+others by one attempt and no more. An ended run is tried for `GRACE` seconds more, and then left
+as it is.
 """
 
 import math
@@ -32,10 +32,10 @@ from prokurist.spark.watcher.query_progress import QueryProgress
 from prokurist.types import OffsetAndMetadata, PartitionInfo, TopicPartition, named
 
 GRACE: Final = 30.0
-"""Seconds for what a run leaves that is over."""
+"""Seconds for the remaining commits of an ended run."""
 
 CLOSE: Final = 1.0
-"""Seconds for closing a client, which is in no group and has nothing to tell."""
+"""Seconds for closing a client outside of any group."""
 
 PAUSES: Final = (0.5, 10.0)
 """Between attempts that fail: the first pause, and the longest."""
@@ -80,10 +80,10 @@ class Rules:
     Attributes:
         connect: Makes the client for a query and its group; None where that query is left
             alone.
-        group: Which group is told of a query; None where it is left alone.
+        group: The group of a query's commits; None where it is left alone.
         sample_interval: Seconds between two looks at the logs.
         commit_deadline: Seconds for each attempt to tell a group, and for each look.
-        allow_rewind: Whether an offset may go back.
+        allow_rewind: True if an offset may go back.
     """
 
     connect: Callable[[Query, str], Client | None]
@@ -100,7 +100,7 @@ class Kept:
     Attributes:
         query: The run.
         batch: Its newest batch that was read.
-        watched: What is kept of one that reads Kafka and is not left alone.
+        watched: The state of a watched query that reads Kafka.
         client: Its client.
         until: When it is given up, once it is over.
     """
@@ -116,11 +116,11 @@ class CommitWorker:
     """Does the committer's work, one step at a time.
 
     Args:
-        queue: Where events come from, and where it is told what became of them.
+        queue: The source of events, and the sink of results.
         rules: The user's settings.
         clock: The clock.
         random: Spreads the pauses.
-        queries: Where readers find what is watched.
+        queries: The watched queries, for readers.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class CommitWorker:
         self._warnings = RepeatedWarnings()
 
     def turn(self) -> float | None:
-        """Take the events, and do what is due first.
+        """Take the events, and do the earliest due work.
 
         Returns:
             When to come again at the latest; None when nothing is left.
@@ -209,7 +209,7 @@ class CommitWorker:
             self._queries.add(kept.watched)
 
     def _settle(self, kept: Kept, now: float) -> None:
-        """Report what is done, and drop runs that are over."""
+        """Report results, and drop ended runs."""
         watched = kept.watched
         even = watched is None or not watched.commitment.is_open
         if even:
@@ -273,7 +273,7 @@ class CommitWorker:
             self._tell_of_rewind(watched, now)
 
     def _told(self, commitment: PendingCommit, client: Client, deadline: Deadline) -> bool:
-        """Look up and commit offsets; returns whether there was something to do."""
+        """Look up and commit offsets; return True if there was something to do."""
         unknown = commitment.unknown
         if unknown:
             found = client.committed(unknown, deadline.remaining(self._clock.now()))

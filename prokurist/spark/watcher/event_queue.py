@@ -1,11 +1,11 @@
 """The queue between Spark's callbacks and the application on one side, and the committer.
 
-Thread: callbacks and the application post, the committer takes; one lock guards all of it,
-and is held for a few assignments. Only a call that asks to waits.
+Thread: callbacks and the application post, the committer takes; one lock guards all of it, and
+is held for a few assignments. Only `await_settled` waits.
 Invariants: a run has one queued event at most, with its newest batch: memory is bounded however
-long the committer is kept. What is counted is counted when it is posted, so nothing of it
-is lost when an event is overtaken. Of runs that are over some hundreds are remembered, so
-that an event that comes late does not begin one again.
+long the committer is kept. Events are counted when they are posted, so an overtaken one still
+counts. Some hundreds of ended runs are remembered, so that a late event does not begin one
+again.
 """
 
 import threading
@@ -53,8 +53,8 @@ class QueuedEvent:
         query: The run.
         counters: Its counters.
         batch: Its newest batch.
-        over: Whether it has ended.
-        urgent: Whether a call waits for it.
+        over: True if it has ended.
+        urgent: True if a call waits for it.
     """
 
     query: Query
@@ -70,7 +70,7 @@ class Run:
 
     Attributes:
         counters: Its counters.
-        settled: The number of the last batch after which nothing was left to tell the group.
+        settled: The number of the last batch with all its commits made.
         failure: Why the last attempt to tell it failed; None where it did not.
         refused_at: When the group has said no last.
     """
@@ -85,7 +85,7 @@ class EventQueue:
     """The newest batch of each run, its commits' results, and the counts of both.
 
     Args:
-        clock: What waits are bounded by.
+        clock: Clock of the waits.
         wake: Called, without the lock, when there is something for the committer.
     """
 
@@ -116,8 +116,8 @@ class EventQueue:
         """Add a batch that the application waits for.
 
         Args:
-            batch: The batch, which Spark may have told of or be about to.
-            over: Whether the run has ended meanwhile.
+            batch: The batch; its event from Spark may still be to come.
+            over: True if the run has ended meanwhile.
         """
         self._post(batch.query, batch, over=over, urgent=True)
 
@@ -223,14 +223,14 @@ class EventQueue:
         """Wait until a batch is committed or refused, or the time is over.
 
         Args:
-            run_id: Whose batch.
+            run_id: The run of the batch.
             batch: Its number.
             deadline: The end of the wait.
             asked_at: Since when a refusal counts: from before the batch was asked for, as
                 the committer may be done with it before the wait begins.
 
         Returns:
-            None when it knows; else the run, with what went wrong.
+            None once it is committed; else the run, with its error.
         """
         with self._changed:
             while True:

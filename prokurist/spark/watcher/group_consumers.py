@@ -1,7 +1,7 @@
-"""The consumers by which groups are told of queries: members of none of them.
+"""Consumers that commit for queries' groups, without joining them.
 
-Thread: made on the application's, asked on the committer's.
-Invariants: what cannot be used is refused when this is made, and not when a query runs.
+Thread: made on the application's, used on the committer's.
+Invariants: an invalid setting is refused when this is made, and not when a query runs.
 """
 
 from collections.abc import Mapping

@@ -53,7 +53,7 @@ OPEN: Final = WeakSet["CommitListener"]()
 
 
 def group_of(query: Query) -> str:
-    """The default group of a query, for which the user names none."""
+    """Return the default group of a query, without one named by the user."""
     return f"spark.{query.label}"
 
 
@@ -79,19 +79,19 @@ def watch(
     Args:
         spark: The session, a classic one or one of Spark Connect.
         bootstrap: Where its queries' Kafka is: `bootstrap.servers`.
-        group: The group that is told, or what names it for a query, by its name or id;
-            None from that leaves a query alone. By default `spark.` and its name, or its
-            id where it has none.
+        group: The group of the commits, or a function that names it for a query, by its name or
+            id; None from that leaves a query alone. By default `spark.` and its name, or its id
+            where it has none.
         sample_interval: Seconds between two looks at the ends of the logs.
         commit_deadline: Seconds for each attempt to commit, and for each look.
-        allow_rewind: Whether a group may be taken back, where a checkpoint was.
+        allow_rewind: True if a group may be taken back, as a checkpoint was.
         metrics_port: Serve all of prokurist's metrics at this port, for Prometheus.
         queries: Leave all others alone; for each of these, by its name or id, more keys of
             the configuration.
         keys: Keys of the consumer's configuration, such as `security_protocol`.
 
     Returns:
-        The listener, which is at work; see `flush` and `close`.
+        The listener, already at work; see `flush` and `close`.
 
     Raises:
         ConfigException: A key or a value cannot be used.
@@ -145,7 +145,7 @@ class CommitListener(StreamingQueryListener):
 
     @property
     def metrics_port(self) -> int | None:
-        """The port at which metrics are served; None if they are not."""
+        """The port of the metrics; None without one."""
         return None if self._server is None else self._server.port
 
     # --- Spark's callbacks -------------------------------------------------------------
@@ -189,7 +189,7 @@ class CommitListener(StreamingQueryListener):
         has returned. This asks the query itself.
 
         Args:
-            query: The query, which may have ended; None for all that run.
+            query: The query, running or ended; None for all that run.
             timeout: Seconds.
 
         Raises:
@@ -232,7 +232,7 @@ class CommitListener(StreamingQueryListener):
             self._server.close()
 
     def _end(self, deadline: Deadline) -> None:
-        """Commit what is done as the interpreter exits, and Spark with it."""
+        """Commit the last batches as the interpreter exits, and Spark with it."""
         self._committer.drain(self._look, deadline)
         self._committer.close(deadline)
         # Spark's JVM ends a little later than its callbacks, and would log that they fail.
@@ -241,9 +241,9 @@ class CommitListener(StreamingQueryListener):
     def _leave_session(self, deadline: Deadline) -> None:
         """Remove the listener, and wait until Spark has ended the callbacks under way.
 
-        The removal does not end a callback that has begun, nor one whose event is being
-        delivered; if the interpreter ends during it, Spark logs a stack trace. A session that
-        has ended knows no listeners, and one of Spark Connect has no queue of events.
+        The removal does not end a callback that has begun, nor one with an event in delivery;
+        if the interpreter ends during it, Spark logs a stack trace. An ended session knows no
+        listeners, and one of Spark Connect has no queue of events.
         """
         if self.spark is None:
             return

@@ -1,11 +1,11 @@
 """The offsets of a query that are still to be committed to its group, and when.
 
-Thread: the committer's; pure, and handed each moment.
-Invariants: only the newest end of each partition waits, so all that comes in the time of an
-outage is one commit after it. Before a partition's first commit the group is asked what it
-has, and whenever it was not told anything for an hour: a group without members forgets
-offsets some days after they were committed, and another program may have moved them.
-An offset goes back only where that is allowed.
+Thread: the committer's; pure, and given each moment.
+Invariants: only the newest end of each partition waits, so everything during an outage is one
+commit after it. Before a partition's first commit the group's offsets are looked up, and again
+after an hour without a commit: a group without members forgets offsets some days after they
+were committed, and another program may have moved them. An offset goes back only if that is
+allowed.
 """
 
 import math
@@ -16,10 +16,10 @@ from prokurist.events.backoff import Backoff
 from prokurist.types import TopicPartition
 
 RENEWED_EVERY: Final = 3600.0
-"""Seconds after which offsets that have not changed are committed once more."""
+"""Seconds after which unchanged offsets are committed once more."""
 
 REFUSED_FOR: Final = 60.0
-"""Seconds after which a group is asked again that has said no: its members may have gone."""
+"""Seconds after which a refusing group is asked again: its members may have gone."""
 
 
 class PendingCommit:
@@ -27,12 +27,12 @@ class PendingCommit:
 
     Args:
         backoff: The pauses between attempts that fail.
-        allow_rewind: Whether an offset may go back.
+        allow_rewind: True if an offset may go back.
 
     Attributes:
         due_at: When there is something to do; never, where there is nothing.
-        committed: What the group has, as far as is known.
-        is_refused: Whether it has said no to the last attempt.
+        committed: The group's committed offsets, as far as known.
+        is_refused: True if the group refused the last attempt.
     """
 
     def __init__(self, backoff: Backoff, *, allow_rewind: bool) -> None:
@@ -47,7 +47,7 @@ class PendingCommit:
         self._renew_at = math.inf
 
     def ended(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Take the end of a batch, which replaces what waited before.
+        """Take the end of a batch, in place of a former one.
 
         Args:
             ends: Of all partitions: one that is not among them is no more.
@@ -73,7 +73,7 @@ class PendingCommit:
 
     @property
     def unknown(self) -> tuple[TopicPartition, ...]:
-        """The partitions whose committed offsets have to be looked up first."""
+        """Return the partitions that need a look-up of their committed offsets first."""
         return tuple(each for each in self._ends if each not in self.committed)
 
     @property
@@ -87,7 +87,7 @@ class PendingCommit:
 
     @property
     def kept_back(self) -> dict[TopicPartition, int]:
-        """The partitions in which the group is ahead, and where: no commit takes it back."""
+        """Return the partitions whose committed offset is ahead of ours and is kept."""
         if self._allow_rewind:
             return {}
         return {

@@ -4,9 +4,9 @@ Thread: any; frozen values and pure functions.
 Invariants: making a `QueryBatch` reads attributes that are there already, so that Spark's
 callback can make it; its JSON is parsed later, when `ends` is read.
 
-Of a source Spark tells a description and the JSON of its last offsets. The JVM's Kafka
-source is known by the first; what a source of Python's is described as says nothing, and
-it is known by the form of its offsets, which no other source of Spark's has.
+Spark reports a description and the JSON of the last offsets of each source. The JVM's Kafka
+source is recognised by the first; the description of a Python source says nothing, and it is
+recognised by the form of its offsets, unlike that of any other source of Spark's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,9 +34,9 @@ class Query:
     """One run of a streaming query.
 
     Attributes:
-        id: Its id, which stays the same for as long as its checkpoint does.
+        id: Its id, the same for as long as its checkpoint is.
         run_id: This run's, from a start to an end.
-        name: What the application called it; None for nothing.
+        name: Its name by the application; None without one.
     """
 
     id: str
@@ -54,7 +54,7 @@ class QueryBatch:
     """A batch of a query that is done.
 
     Attributes:
-        query: Whose it is.
+        query: The query.
         number: Spark's number for it.
         rows: How many rows its sources gave.
         seconds: How long its trigger took.
@@ -88,7 +88,7 @@ class QueryBatch:
 
     @classmethod
     def done(cls, progress: Mapping[str, Any]) -> "QueryBatch | None":
-        """Read the last batch that is done from a progress, which may be of an idle trigger.
+        """Read the last done batch from a progress, perhaps of an idle trigger.
 
         Spark gives an idle trigger the number of the batch that will come next. Where it
         stands is where the batch before that one ended. When that was over is not known.
@@ -109,7 +109,7 @@ class QueryBatch:
         A partition that two sources read is done as far as both have come.
 
         Raises:
-            NotKafkaOffsets: A source of the JVM's has told what cannot be read.
+            NotKafkaOffsets: A source of the JVM's has reported unreadable offsets.
         """
         ends: dict[TopicPartition, int] = {}
         for description, end in self.sources:

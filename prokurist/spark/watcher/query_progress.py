@@ -1,7 +1,7 @@
 """One run of a query that reads Kafka: its progress, and the ends of its logs.
 
-Thread: the committer's writes; readings are made in any. What a reading walks through is
-replaced and never changed.
+Thread: the committer's writes; readings are made in any. Tables of a reading are replaced and
+never changed.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,8 +26,8 @@ class QueryProgress:
         query: The run.
         group: The group of its commits.
         counters: Its counters.
-        commitment: What the group is still to be told.
-        clock: For the age of what is not done.
+        commitment: The commits still to be made.
+        clock: For the age of offsets that are not done.
 
     Attributes:
         done: For each partition where the last batch has ended.
