@@ -122,7 +122,7 @@ class ConsumerRecord:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Source of the timestamp: the producer or the broker."""
+        """Return who set the timestamp, the producer or the broker."""
         return self._columns.timestamp_type
 
     @property
