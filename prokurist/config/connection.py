@@ -176,6 +176,9 @@ class ConnectionKeys(SaslKeys):
             "Whether a connection tells which cluster and broker it is meant for, so that one "
             "that ended up elsewhere is noticed.",
             LOW,
+            without_effect(
+                "it takes version 5 of ApiVersions, of Kafka 4.4, and this client speaks 4"
+            ),
         ),
     ] = True
     interceptor_classes: Annotated[

@@ -41,7 +41,7 @@ class LoopWaiter(Waiter):
     def __init__(self, wakes: "LoopWakes", what: "Hashable") -> None:
         super().__init__()
         self._wakes = wakes
-        self.what = what
+        self.what: Hashable = what
         self.futures: list[Future[None]] = []
 
     def open(self) -> None:

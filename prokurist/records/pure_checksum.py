@@ -23,7 +23,8 @@ BY_BYTE: Final = [shifted(byte, 8) for byte in range(256)]
 """The effect of the lowest eight bits of a checksum on the rest, by their value."""
 
 BY_PAIR: Final = [
-    BY_BYTE[(crc := BY_BYTE[pair & 255] ^ pair >> 8) & 255] ^ crc >> 8 for pair in range(65536)
+    BY_BYTE[(BY_BYTE[pair & 255] ^ pair >> 8) & 255] ^ BY_BYTE[pair & 255] >> 8
+    for pair in range(65536)
 ]
 """The same of the lowest sixteen."""
 

@@ -16,6 +16,7 @@ Certificate: TypeAlias = Mapping[str, object]
 EXPIRED, NOT_YET_VALID, HOST, ADDRESS = 10, 9, 62, 64
 UNKNOWN_ISSUERS: Final = frozenset({2, 18, 19, 20, 21})
 NO_REVOCATION_LIST, REVOKED = 3, 23
+LIST_UNSIGNED, LIST_NOT_YET_VALID, LIST_EXPIRED = 8, 11, 12
 
 NAMES_SHOWN: Final = 8
 
@@ -98,6 +99,17 @@ def _unverified(
         return (
             f"ssl.crl.location has no revocation list of its issuer (verify code {code}): add "
             "that list"
+        )
+    if code in {LIST_NOT_YET_VALID, LIST_EXPIRED}:
+        state = "has expired" if code == LIST_EXPIRED else "is not valid yet"
+        return (
+            f"the revocation list of its issuer in ssl.crl.location {state} (verify code "
+            f"{code}): fetch a newer one, or set the clock"
+        )
+    if code == LIST_UNSIGNED:
+        return (
+            f"the revocation list in ssl.crl.location is not signed by its issuer (verify code "
+            f"{code}): fetch it again from that authority"
         )
     if code == REVOKED:
         return f"its issuer has revoked it (verify code {code})"

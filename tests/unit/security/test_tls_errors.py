@@ -28,3 +28,21 @@ def test_whose_certificate_is_described() -> None:
     assert "this client's certificate (ssl.certificate.location): it has expired, or" in told
     assert "(the broker's certificate is for " in told
     assert "its certificate" not in told
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "way_out"),
+    [
+        (12, "has expired", "fetch a newer one"),
+        (11, "is not valid yet", "set the clock"),
+        (8, "is not signed by its issuer", "fetch it again"),
+    ],
+)
+def test_a_revocation_list_that_cannot_be_used(code: int, state: str, way_out: str) -> None:
+    """The error names the key, what is wrong with the list, and the way out."""
+    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED]")
+    error.verify_code, error.verify_message = code, "CRL"
+    text = str(tls_failure(error, "broker", "10.0.0.1:9093", None))
+    assert "ssl.crl.location" in text
+    assert f"{state} (verify code {code})" in text or f"issuer (verify code {code})" in text
+    assert way_out in text
