@@ -154,7 +154,7 @@ def test_secrets_as_text_are_warned_of() -> None:
         ({"onBrokerDown": "wait"}, "onBrokerDown is fail or skip"),
         ({"kafka.isolation.level": "none"}, "isolation.level"),
         ({"kafka.security.protocol": "SASL_SSL"}, "sasl.mechanism=GSSAPI, the default"),
-        ({"kafka.bootstrap.servers": "nowhere"}, "bootstrap.servers"),
+        ({"kafka.bootstrap.servers": "nowhere:port"}, "bootstrap.servers"),
         ({"assign": '{"a": [0]}'}, "are all given"),
     ],
 )
