@@ -186,6 +186,30 @@ def test_a_recreated_topic_is_read_by_a_worker_that_knew_the_old_one(
     assert list(read(piece(filled, 12, 8, **borne))) == []
 
 
+@pytest.mark.parametrize("left", [0, 6])
+def test_a_log_that_is_shorter_than_the_plan(filled: EmbeddedBroker, left: int) -> None:
+    """B510: what is left of the range is read, or the error says that records are gone.
+
+    A stream's plan stands in its checkpoint: without this no restart would come past it.
+    """
+    filled.recreate_topic("orders")
+    for nth in range(left):
+        filled.append(TP, b"%d" % nth)
+    hasty = {"stall": 2.0}
+    borne = list(read(piece(filled, 10, fail_on_data_loss=False, **hasty)))
+    assert sum(each.num_rows for each in borne) == left
+    with pytest.raises(DataLossException, match=f"its log ends at {left}"):
+        list(read(piece(filled, 10, **hasty)))
+
+
+def test_a_leader_that_is_away_has_no_shorter_log(filled: EmbeddedBroker) -> None:
+    """B510: without an answer no record is taken for gone."""
+    filled.freeze()
+    with pytest.raises(TimeoutException):
+        list(read(piece(filled, 10, fail_on_data_loss=False, stall=2.0)))
+    filled.thaw()
+
+
 def test_a_client_of_another_process_is_not_used(filled: EmbeddedBroker) -> None:
     """A worker that was forked after a task builds its own, and closes no copy."""
     offsets(read(piece(filled, 10)))

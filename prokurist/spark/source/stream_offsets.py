@@ -43,7 +43,7 @@ from prokurist.spark.offset_json import EARLIEST, SourceOffset
 from prokurist.spark.offset_ranges import OffsetRange, ranges_between
 from prokurist.spark.rate_limits import TriggerLimits
 from prokurist.spark.repeated_warnings import RepeatedWarnings
-from prokurist.spark.source.batch_planning import cut
+from prokurist.spark.source.batch_planning import check_there, cut
 from prokurist.spark.source.data_losses import LogBounds, Offsets, notice_losses
 from prokurist.spark.source.deferred_starts import DeferringLogs, resolved
 from prokurist.spark.source.driver_queries import DriverQueries
@@ -180,6 +180,7 @@ class Stream:
         """The pieces that the tasks of a trigger read.
 
         Raises:
+            DataLossException: Records of a new partition are gone since this was planned.
             KafkaException: A partition is new, and its broker does not tell where it begins.
         """
         goal = SourceOffset.of(end, END)
@@ -188,12 +189,17 @@ class Stream:
         starts |= {tp: first for tp, first in self._begins.items() if tp in new}
         if unknown := [tp for tp in new if tp not in starts]:
             with self._brokers.within(self._settings.driver_deadline):
-                starts |= self._leaders.answers(unknown, self._brokers.beginnings, whole=True)
+                found = self._leaders.answers(unknown, self._brokers.beginnings, whole=True)
+            starts |= found
             if self._leaders.absent and self._settings.fail_on_data_loss:
                 raise DataLossException(
                     f"{named(self._leaders.absent)} was to be read, and does not exist any "
                     f"more. Set failOnDataLoss to false to read what is left"
                 )
+            if self._settings.fail_on_data_loss:
+                # It is planned from offset 0 on, or with a start: see `notice_losses`.
+                last = {tp: max(first, goal.ends[tp]) for tp, first in found.items()}
+                check_there(dict.fromkeys(found, 0), found, last)
         return cut(self._settings, ranges_between(starts, goal.ends))
 
     # --- one look at the logs ----------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
+    KafkaException,
     LogTruncationException,
     OffsetOutOfRangeException,
     TimeoutException,
@@ -28,6 +29,9 @@ from prokurist.spark.source.worker_consumers import CLIENTS
 FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
 """Size of a fetch, unless the user sets it: a task reads one partition alone, and each fetch
 has a cost of its own."""
+
+LOOK: Final = 2.0
+"""Seconds of an attempt's wait that are kept for a look at the end of the log."""
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -89,18 +93,36 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
     """Read a range, without lost records if they may be missing."""
     wanted = piece.range
     patience = piece.patience(attempt)
+    look = min(LOOK, patience / 4)
     start, cut_at = wanted.start, None
     while start < wanted.end:
         try:
-            yield from consumer.read_range(
-                wanted.partition, start, wanted.end, stall_timeout=patience
-            )
+            for records in consumer.read_range(
+                wanted.partition, start, wanted.end, stall_timeout=patience - look
+            ):
+                start = records.next_offsets()[wanted.partition].offset
+                yield records
         except TimeoutException as error:
-            error.add_note(
-                f"Attempt {attempt} of this task waits {patience:g} s for a record: at most "
-                f"readStallMs, and half of what earlier attempts left of batchDeadlineMs."
+            last = _shorter_log(consumer, wanted, start, look)
+            if last is None:
+                error.add_note(
+                    f"Attempt {attempt} of this task waits {patience:g} s for a record, and "
+                    f"asks in the last {look:g} s of them where the log ends: at most "
+                    f"readStallMs, and half of what earlier attempts left of batchDeadlineMs."
+                )
+                raise
+            if piece.fail_on_data_loss:
+                raise DataLossException(
+                    f"records of {wanted} are gone: its log ends at {last}. It was cut back, "
+                    f"or the topic was created again. Set failOnDataLoss to false to read "
+                    f"what is left"
+                ) from error
+            log.warning(
+                "records of %s may be gone, and reading ends here: its log ends at %d",
+                wanted,
+                last,
             )
-            raise
+            return
         except OffsetOutOfRangeException as error:
             if piece.fail_on_data_loss:
                 raise DataLossException(
@@ -115,6 +137,23 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
             log.warning("records of %s may be gone, and reading %s: %s", wanted, rest, error)
         else:
             return
+
+
+def _shorter_log(
+    consumer: KafkaConsumer, wanted: OffsetRange, position: int, seconds: float
+) -> int | None:
+    """Return where the log of a range ends, if reading has come there; None for any other log.
+
+    A range was within its log when it was planned. The topic was deleted and created again
+    since, and has fewer records: nothing comes any more, and an attempt after a restart of the
+    query would wait for the same records. A log that is read up to its end is told from a
+    leader that is away.
+    """
+    try:
+        last = consumer.end_offsets([wanted.partition], seconds)[wanted.partition]
+    except KafkaException:
+        return None
+    return last if last <= position else None
 
 
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:

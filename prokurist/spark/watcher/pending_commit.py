@@ -49,14 +49,18 @@ class PendingCommit:
     def ended(self, ends: Mapping[TopicPartition, int]) -> None:
         """Take the end of a batch, in place of a former one.
 
+        A partition whose end has gone back may be of a topic that was created again. Its group
+        has lost the former one's offset then, so it is asked once more.
+
         Args:
             ends: Of all partitions: one that is not among them is no more.
         """
+        back = {each for each, end in ends.items() if end < self._ends.get(each, 0)}
         self._ends = dict(ends)
         self.committed = {
             partition: offset
             for partition, offset in self.committed.items()
-            if partition in self._ends
+            if partition in self._ends and partition not in back
         }
 
     @property

@@ -272,6 +272,20 @@ def test_a_selection_that_was_narrowed(fails: str, caplog: pytest.LogCaptureFixt
     assert "gone-0 is not among what is read any more" in caplog.text
 
 
+def test_a_new_partition_whose_records_went_before_a_restart() -> None:
+    """B512: a batch of a checkpoint that has it for the first time is read whole, or not."""
+    start, end = at(10, 20), {**at(10, 20), "u": {"0": 9}}
+    for first, left in ((2, ["u-0@2..9"]), (12, [])):
+        for fails in ("true", "false"):
+            bench = Bench(subscribe="t,u", failOnDataLoss=fails)
+            bench.brokers.logs[TopicPartition("u", 0)] = (first, 15)
+            if fails == "true":
+                with pytest.raises(DataLossException, match=f"u-0 .*: its log has {first} "):
+                    bench.stream.ranges(start, end)
+            else:
+                assert [str(each) for each in bench.stream.ranges(start, end)] == left
+
+
 def test_a_new_name_that_does_not_exist() -> None:
     """It is an error, unless losses are borne; then the others are read."""
     bench = Bench(subscribe="t,u")

@@ -1,6 +1,7 @@
 """Where a task goes on that meets records which are gone, and where it does not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any
 
@@ -28,12 +29,15 @@ class PaperConsumer:
 
     Attributes:
         asked: Where the ranges that were asked for began.
-        patience: The seconds that the last one was given for each wait.
+        patience: The seconds that the last one was given for each wait, with those for a look
+            at the end of its log.
+        last: That end; None while no leader answers.
     """
 
     def __init__(self, error: Exception, times: int) -> None:
         self.asked: list[int] = []
-        self.patience: float | None = None
+        self.patience: float = 0.0
+        self.last: int | None = None
         self._error = error
         self._times = times
 
@@ -51,6 +55,15 @@ class PaperConsumer:
         if len(self.asked) <= self._times:
             raise self._error
         return iter(())
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], seconds: float, /
+    ) -> dict[TopicPartition, int]:
+        """The end of the log."""
+        self.patience += seconds
+        if self.last is None:
+            raise TimeoutException("no leader answers")
+        return dict.fromkeys(partitions, self.last)
 
     def close(self, _timeout: float, /) -> None:
         """It is needed no more."""
@@ -127,6 +140,39 @@ def test_what_takes_too_long_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None
     """Nothing is passed over for it."""
     with pytest.raises(TimeoutException):
         asked(monkeypatch, TimeoutException("no broker answers"), fails=False)
+
+
+@pytest.mark.parametrize(
+    ("last", "fails", "raised"),
+    [
+        (None, False, TimeoutException),
+        (3, False, TimeoutException),
+        (2, False, None),
+        (2, True, DataLossException),
+    ],
+    ids=["no leader answers", "there is more", "it is shorter", "which is an error"],
+)
+def test_a_range_whose_log_ends_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    last: int | None,
+    fails: bool,
+    raised: type[Exception] | None,
+) -> None:
+    """B510: only what its leader says that it does not have is gone."""
+    consumer = PaperConsumer(TimeoutException("no records were added"), 1)
+    consumer.last = last
+
+    def made(_config: Mapping[str, str], **_keys: Any) -> PaperConsumer:
+        return consumer
+
+    monkeypatch.setattr(worker_consumers, "made", made)
+    try:
+        with pytest.raises(raised) if raised else nullcontext():
+            assert list(read(piece(fails=fails))) == []
+    finally:
+        CLIENTS.close()
+    assert consumer.asked == [2]
 
 
 def test_a_piece_holds_no_moment() -> None:

@@ -119,6 +119,24 @@ def test_an_offset_does_not_go_back() -> None:
     assert (state.pending, state.kept_back) == ({A0: 51}, {})
 
 
+def test_a_group_is_asked_again_where_an_end_has_gone_back() -> None:
+    """B511: the offset of a topic that was created again is gone with the former."""
+    state = commitment()
+    state.ended({A0: 100, A1: 7})
+    state.has({A0: None, A1: None}, 0.0)
+    state.told({A0: 100, A1: 7}, 0.0)
+    state.ended({A0: 5, A1: 7})
+    assert (state.unknown, state.kept_back) == ((A0,), {})
+    state.has({A0: None}, 1.0)
+    assert state.pending == {A0: 5}
+    state.told({A0: 5}, 1.0)
+    state.ended({A0: 4, A1: 7})
+    state.has({A0: 5}, 2.0)
+    assert (state.pending, state.kept_back) == ({}, {A0: 5})
+    state.ended({A0: 4, A1: 8})
+    assert state.unknown == ()
+
+
 def test_it_goes_back_where_that_is_allowed() -> None:
     """A checkpoint that was deleted on purpose."""
     state = commitment(allow_rewind=True)
