@@ -42,7 +42,8 @@ class LoopWaiter(Waiter):
         super().__init__()
         self._wakes = wakes
         self.what: Hashable = what
-        self.futures: list[Future[None]] = []
+        # In the order of the tasks; a cancelled one takes its own out, whatever their number.
+        self.futures: dict[Future[None], None] = {}
 
     def open(self) -> None:
         """Let the tasks go on, in the loop's next turn."""
@@ -81,8 +82,14 @@ class LoopWakes:
         if waiter is None:
             waiter = self._waiting[what] = LoopWaiter(self, what)
             watch(waiter)
-        waiter.futures.append(future)
+        waiter.futures[future] = None
         return future
+
+    def forget(self, what: "Hashable", future: "Future[None]") -> None:
+        """Drop the future of a task that was cancelled, so that none is kept for the rest."""
+        waiter = self._waiting.get(what)
+        if waiter is not None:
+            waiter.futures.pop(future, None)
 
     def put(self, waiter: LoopWaiter) -> None:
         """Have the loop take a waiter that was opened; for any thread."""
@@ -109,7 +116,7 @@ class LoopWakes:
         while self._opened:
             waiter = self._opened.popleft()
             self._waiting.pop(waiter.what, None)
-            futures, waiter.futures = waiter.futures, []
+            futures, waiter.futures = waiter.futures, {}
             for future in futures:
                 if not future.done():
                     future.set_result(None)

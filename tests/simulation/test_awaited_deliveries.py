@@ -188,3 +188,26 @@ def test_where_no_loop_runs_the_error_says_what_to_do() -> None:
     with pytest.raises(RuntimeError, match=r"trio.to_thread.run_sync\(delivery.result\)"):
         next(delivery.__await__())
     producer.close(5.0)
+
+
+def test_waits_that_are_over_leave_nothing_behind() -> None:
+    """A task that asks again and again until a record is delivered keeps no earlier wait."""
+    world = World()
+    producer, (delivery,) = sent(world, 1)
+
+    async def main() -> None:
+        for _ in range(100):
+            task = asyncio.ensure_future(delivery)
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        (waiter,) = wakes_of(asyncio.get_running_loop())._waiting.values()
+        assert not waiter.futures
+        task = asyncio.ensure_future(delivery)
+        await asyncio.sleep(0)
+        producer.flush(5.0)
+        assert (await task).offset == 1
+
+    run(main())
+    producer.close(1.0)

@@ -257,7 +257,13 @@ async def await_end(batch: Batch, index: int) -> None:
         owner = part.owner
         if owner is not None:
             owner.refuse_in_callback("await of a record that is not done")
-            await wakes_of(running_loop()).future_of(part, part.watch)
+            wakes = wakes_of(running_loop())
+            future = wakes.future_of(part, part.watch)
+            try:
+                await future
+            except BaseException:
+                wakes.forget(part, future)
+                raise
 
 
 def running_loop() -> AbstractEventLoop:
