@@ -5,7 +5,8 @@ once; zig compiles that C for each target against the headers of each Python. Ex
 link no libpython, so headers are all that a Python has to lend. auditwheel decides on the tag:
 it refuses a wheel that wants more than the oldest libc of its target.
 
-    python tools/wheels.py [--python 3.13 ...] [--target x86_64-linux-gnu ...] [--pure] [--out dist]
+    python tools/wheels.py [--python 3.13 ...] [--target x86_64-linux-gnu ...]
+    python tools/wheels.py --pure
 """
 
 import argparse
