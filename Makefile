@@ -13,7 +13,7 @@ PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 export PYTHONHASHSEED := $(PYTHONHASHSEED)
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker wheels clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -197,6 +197,9 @@ dashboard: .venv/ready #: the Grafana dashboard on real data, as a page; wants p
 broker: .venv/ready ## a real Kafka in the foreground, to play with: make broker ARGS="--nodes 3"
 	@$(PY) -m prokurist.testing.kafka $(ARGS)
 
+wheels: .venv/wheels #: a release in dist/, checked: make wheels ARGS="--python 3.13 --target x86_64-linux-gnu"
+	@nice -n 10 $(PY) tools/wheels.py $(ARGS)
+
 clean: ## remove what the other targets made
 	rm -rf .venv build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find prokurist tests docs benchmarks \( -name __pycache__ -o -name '*.so' -o -name '_native*.c' \) -prune -exec rm -rf {} +
@@ -221,6 +224,10 @@ NATIVE := $(wildcard prokurist/*/_native*.pyx prokurist/*/*/_native*.pyx prokuri
 
 .venv/docs: .venv/ready requirements-docs.txt
 	$(PY) -m pip install -q -r requirements-docs.txt
+	@touch $@
+
+.venv/wheels: .venv/ready requirements-wheels.txt
+	$(PY) -m pip install -q -r requirements-wheels.txt
 	@touch $@
 
 # verifytypes finds nothing in an editable install, so it looks at a wheel's. PySpark is half

@@ -20,7 +20,13 @@ cdef extern from *:
 
     #if defined(__GNUC__) && defined(__x86_64__)
     #  include <nmmintrin.h>
-    #  define CRC_TARGET __attribute__((target("sse4.2")))
+    /* For clang the instruction is a feature of its own, which a baseline may leave out, as zig's
+       does; older compilers do not know its name. */
+    #  if defined(__clang__)
+    #    define CRC_TARGET __attribute__((target("sse4.2,crc32")))
+    #  else
+    #    define CRC_TARGET __attribute__((target("sse4.2")))
+    #  endif
     #  define CRC_STEP8(crc, word) ((uint32_t)_mm_crc32_u64((crc), (word)))
     #  define CRC_STEP1(crc, byte) (_mm_crc32_u8((crc), (byte)))
     #  define CRC_HAS_INSTRUCTION() __builtin_cpu_supports("sse4.2")
