@@ -195,7 +195,7 @@ def test_a_log_that_is_shorter_than_the_plan(filled: EmbeddedBroker, left: int) 
     filled.recreate_topic("orders")
     for nth in range(left):
         filled.append(TP, b"%d" % nth)
-    hasty = {"stall": 2.0}
+    hasty: dict[str, Any] = {"stall": 2.0}
     borne = list(read(piece(filled, 10, fail_on_data_loss=False, **hasty)))
     assert sum(each.num_rows for each in borne) == left
     with pytest.raises(DataLossException, match=f"its log ends at {left}"):
