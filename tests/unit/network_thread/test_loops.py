@@ -37,7 +37,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "events/accumulator/deliveries.py:_first_error": ("shrinks: the records of a run",),
     "events/accumulator/deliveries.py:_leaves": ("shrinks: the records of a run",),
     "events/accumulator/deliveries.py:next_leaf": ("shrinks: the way down a tree of splits",),
-    "events/accumulator/delivery.py:awaited": (WAITS,),
+    "events/accumulator/delivery.py:await_end": (WAITS,),
     "events/accumulator/delivery.py:ended": (CALLER,),
     "events/accumulator/delivery.py:when_done": ("shrinks: the splits until one has ended",),
     "events/accumulator/record_metadata.py:without_traceback": ("shrinks: the causes",),
