@@ -34,6 +34,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "events/accumulator/appending.py:append_rows": ("shrinks: the rows behind the last",),
     "events/accumulator/batch.py:part": ("shrinks: the way down a tree of splits",),
     "events/accumulator/buffer_memory.py:_grant": ("shrinks: the claims that wait",),
+    "events/accumulator/deliveries.py:_awaited": ("shrinks: the records of a run",),
     "events/accumulator/deliveries.py:_first_error": ("shrinks: the records of a run",),
     "events/accumulator/deliveries.py:_leaves": ("shrinks: the records of a run",),
     "events/accumulator/deliveries.py:next_leaf": ("shrinks: the way down a tree of splits",),
