@@ -103,7 +103,7 @@ class LoopWakes:
         try:
             if loop is not None:
                 loop.call_soon_threadsafe(self._take)
-        except RuntimeError:
+        except Exception:  # noqa: BLE001 - the loop is not ours: closed, or wrong in itself
             # The loop was closed with tasks that wait. They go on no more, and the network
             # thread, which is here, does.
             self._closed = True

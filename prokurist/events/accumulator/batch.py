@@ -12,6 +12,7 @@ collector need not know of handles: not to its producer, to no callback, to no t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prokurist.errors import KafkaException, Wait
@@ -229,7 +230,8 @@ class Batch(BatchBuffer):
 
     def unwatch(self, waiter: Waiter) -> None:
         """Forget a waiter that is waited on no more."""
-        if waiter in self._waiters:
+        # The end, on the network thread, may take all waiters between a look and this.
+        with suppress(ValueError):
             self._waiters.remove(waiter)
 
     def add_listener(

@@ -111,7 +111,25 @@ def a_loop_closes_while_a_batch_ends(stage: Stage) -> None:
     stage.run()
 
 
+def an_end_races_a_wait_that_is_over(stage: Stage) -> None:
+    """A waiter is taken by the end or by its own thread, and neither meets an error."""
+    (batch,) = batches(1)
+
+    def app() -> None:
+        waiter = batch.watch()
+        try:
+            batch.unwatch(waiter)
+        except ValueError as torn:
+            raise AssertionError("the waiter was taken meanwhile") from torn
+
+    stage.enter("app", app)
+    stage.enter("network", lambda: batch.end(Outcome(0)))
+    stage.run()
+    assert not batch._waiters, "the batch keeps a waiter"
+
+
 SCENES: Final[tuple[Scene, ...]] = (
+    an_end_races_a_wait_that_is_over,
     a_batch_ends_while_it_is_awaited,
     batches_end_while_the_loop_takes_others,
     a_loop_closes_while_a_batch_ends,

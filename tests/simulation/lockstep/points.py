@@ -29,12 +29,18 @@ WITH_POINTS: Final = (
     "events.log_event_queue",
     "events.loop_wakes",
     "events.accumulator.accumulator",
+    "events.accumulator.batch",
     "events.accumulator.buffer_memory",
     "application.call_runner",
     "application.single_thread_guard",
     "network_thread.io.wakeup",
 )
 """Where the two threads meet. Elsewhere they meet at locks, which are points too."""
+
+ONLY_IN: Final = {
+    "events.accumulator.batch": ("_open_waiters", "end", "split_into", "unwatch", "watch"),
+}
+"""The functions of a module where threads meet: points in others would multiply the runs."""
 
 WITH_LOCKS: Final = (
     "events.assignment",
@@ -80,12 +86,13 @@ def module_of(name: str) -> ModuleType:
 class Pointing(ast.NodeTransformer):
     """Puts a point before every statement of every function."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self, name: str) -> None:
+        self._file = name.rpartition(".")[2]
         self._function = ""
+        self._only = ONLY_IN.get(name)
 
     def _visit_function(self, node: Any) -> Any:
-        if node.name in WITHOUT_POINTS:
+        if node.name in WITHOUT_POINTS or (self._only and node.name not in self._only):
             return node
         outer, self._function = self._function, node.name
         self.generic_visit(node)
@@ -128,7 +135,7 @@ def codes(
         source = source.replace(old, new)
     tree = ast.parse(source)
     if points:
-        tree = Pointing(name.rpartition(".")[2]).visit(tree)
+        tree = Pointing(name).visit(tree)
     file = module.__file__ or name
     whole = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
     found: dict[str, CodeType] = {}
