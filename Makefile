@@ -186,6 +186,7 @@ generated: .venv/ready #: write what is generated from the tables
 	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
 	$(PY) -m prokurist.spark docs > build.tmp && mv build.tmp docs/spark_options.md
 	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
+	PROKURIST_IMPL=python $(PY) -m tests.public_api > build.tmp && mv build.tmp tests/public_api.txt
 	$(BIN)/ruff format -q prokurist/config/typed.py
 
 picture: .venv/ready #: draw a commit to a frozen broker, as it stands in the README

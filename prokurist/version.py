@@ -6,4 +6,4 @@ reader of e-mail, and takes longer than to build a client.
 
 from typing import Final
 
-VERSION: Final = "0.1.0.dev0"
+VERSION: Final = "0.9.0.dev0"

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,51 @@ def test_the_plugin_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout.split()
     assert loaded == ["prokurist", "prokurist.testing", "prokurist.testing.plugin"]
+
+
+HEAVY = {
+    *("cramjam", "cryptography", "docker", "gssapi", "kio", "prometheus_client", "pyarrow"),
+    *("pyspark", "ssl", "testcontainers", "typer"),
+}
+"""Modules that the plugin must not import before one of its fixtures is used."""
+
+WATCHING = """
+import sys
+
+def look(event, arguments):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec", "socket.connect"):
+        print("STARTED", event, arguments, flush=True)
+
+sys.addaudithook(look)
+
+def pytest_unconfigure(config):
+    print("LOADED", *sys.modules, flush=True)
+"""
+
+
+@nested
+def test_a_run_without_the_fixtures_loads_three_modules(run: Running) -> None:
+    """From its options to its end: nothing heavy, no process such as Java's, no connection."""
+    ran = run(
+        "-s", "--prokurist-kafka-version=3.9.2",
+        env={"PYTEST_ADDOPTS": "-p watching"},  # Before the plugin, which it is to see begin.
+        watching=WATCHING, test_it="def test_it(): pass\n",
+    )  # fmt: skip
+    assert "1 passed" in ran.stdout
+    assert "STARTED" not in ran.stdout
+    (line,) = [each for each in ran.stdout.splitlines() if each.startswith("LOADED")]
+    loaded = set(line.split())
+    assert not {each for each in loaded if each.partition(".")[0] in HEAVY}
+    ours = {each for each in loaded if each.startswith("prokurist")}
+    assert ours == {"prokurist", "prokurist.testing", "prokurist.testing.plugin"}
+
+
+def test_the_entry_point_is_this_plugin() -> None:
+    """An installed prokurist brings nothing else into a run of pytest."""
+    names = [
+        each for each in entry_points(group="pytest11") if each.value.startswith("prokurist")
+    ]
+    assert [each.value for each in names] == ["prokurist.testing.plugin"]
 
 
 FIXTURES = (
