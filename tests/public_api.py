@@ -417,8 +417,9 @@ def _hint(hint: Any) -> str:
 
 def _plugin() -> Iterator[str]:
     for node in ast.walk(_tree(plugin.__file__)):
-        if isinstance(node, ast.Constant) and re.match(r"--prokurist-[\w-]+$", str(node.value)):
-            yield f"option {node.value}"
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and re.fullmatch(r"--prokurist-[\w-]+", text):
+            yield f"option {text}"
         for decorator in getattr(node, "decorator_list", ()):
             if isinstance(node, ast.FunctionDef) and "pytest.fixture" in ast.unparse(decorator):
                 scope = re.search(r"scope='(\w+)'", ast.unparse(decorator))
