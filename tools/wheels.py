@@ -31,10 +31,10 @@ INTERPRETERS: Final = (
     *Path.home().glob(".pyenv/versions/3.1[1-9].*/bin/python3"),
     *Path("/usr/bin").glob("python3.1[1-9]"),
 )
-DEBIAN: Final = "http://deb.debian.org/debian"
 DEBIAN_SUITE: Final = "sid"
 DEBIAN_KEYS: Final = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 CHECK: Final = ROOT / "tools" / "check_install.py"
+BILL: Final = ROOT / "tools" / "sbom.py"
 TESTS: Final = ("records/test_checksum.py", "records/test_decode.py", "records/test_headers.py")
 """Fast tests of the native twins, below tests/unit."""
 
@@ -67,18 +67,37 @@ TARGETS: Final = (
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14", "3.15")
 
 
+class Interpreter(NamedTuple):
+    """A Python that runs here.
+
+    Attributes:
+        path: Its file, as seen below the root.
+        root: The root of its system: this one's, or a chroot.
+    """
+
+    path: Path
+    root: Path = Path("/")
+
+    def run(self, folder: Path, *words: str | Path, **env: str) -> str:
+        """Run a command in a folder of its system; a chroot gets a /proc of its own."""
+        if self.root == Path("/"):
+            return run(*words, cwd=folder, **env)
+        unshare = ("unshare", "--fork", "--pid", "--mount-proc", f"--root={self.root}")
+        return run(*unshare, f"--wd={folder}", *words, **env)
+
+
 class Python(NamedTuple):
     """A version of CPython to build for.
 
     Attributes:
         version: Major and minor.
         headers: The folder of Python.h.
-        interpreter: An installed Python that checks the wheel; None without one.
+        interpreter: The Python that checks the wheel; None without one.
     """
 
     version: str
     headers: Path
-    interpreter: Path | None
+    interpreter: Interpreter | None
 
     @property
     def tag(self) -> str:
@@ -106,9 +125,17 @@ def find_python(version: str) -> Python | None:
         major_minor, _, include = run(interpreter, "-c", ask).rpartition(" ")
         found = ".".join(re.findall(r"\d+", major_minor))
         if found == version and Path(include.strip(), "Python.h").is_file():
-            return Python(version, Path(include.strip()), interpreter)
+            return Python(version, Path(include.strip()), Interpreter(interpreter))
     headers = debian_headers(version)
-    return Python(version, headers, None) if headers else None
+    return Python(version, headers, debian_interpreter(version)) if headers else None
+
+
+def debian_archive() -> str | None:
+    """The address of Debian's archive that this machine uses; None where it has none."""
+    if shutil.which("apt-get") is None or not DEBIAN_KEYS.is_file():
+        return None
+    lines = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian")
+    return next(iter(lines.split()), None)
 
 
 def debian_headers(version: str) -> Path | None:
@@ -117,13 +144,14 @@ def debian_headers(version: str) -> Path | None:
     headers = folder / "usr" / "include" / f"python{version}"
     if (headers / "Python.h").is_file():
         return headers
-    if shutil.which("apt-get") is None or not DEBIAN_KEYS.is_file():
+    archive = debian_archive()
+    if archive is None:
         return None
     for name in ("state/lists/partial", "cache/archives/partial"):
         (WORK / "apt" / name).mkdir(parents=True, exist_ok=True)
     (WORK / "apt" / "status").touch()
     (WORK / "apt" / "sources.list").write_text(
-        f"deb [arch=amd64 signed-by={DEBIAN_KEYS}] {DEBIAN} {DEBIAN_SUITE} main\n"
+        f"deb [arch=amd64 signed-by={DEBIAN_KEYS}] {archive} {DEBIAN_SUITE} main\n"
     )
     settings = {
         "Dir::Etc::SourceList": WORK / "apt" / "sources.list",
@@ -139,12 +167,30 @@ def debian_headers(version: str) -> Path | None:
     if not run("apt-cache", *options, "search", "--names-only", f"^{re.escape(package)}$"):
         return None
     run("apt-get", "-qq", *options, "download", package, cwd=folder)
-    (archive,) = folder.glob(f"{package}_*.deb")
-    run("dpkg-deb", "-x", archive, folder)
+    (packed,) = folder.glob(f"{package}_*.deb")
+    run("dpkg-deb", "-x", packed, folder)
     # The file in its place includes one by the processor, and aarch64's is not in this package.
     # The sizes in it are those of every 64-bit Linux.
     shutil.copy(folder / f"usr/include/x86_64-linux-gnu/python{version}/pyconfig.h", headers)
     return headers
+
+
+def debian_interpreter(version: str) -> Interpreter | None:
+    """Install a Python of Debian's into a chroot; None without root or debootstrap."""
+    archive = debian_archive()
+    if archive is None or os.geteuid() or shutil.which("debootstrap") is None:
+        return None
+    root = WORK / "systems" / version
+    path = Path(f"/usr/bin/python{version}")
+    if not (root / path.relative_to("/")).exists():
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir(parents=True)
+        packages = f"python{version},python{version}-venv"
+        run(
+            "debootstrap", "--variant=minbase", f"--include={packages}",
+            f"--keyring={DEBIAN_KEYS}", DEBIAN_SUITE, root, archive,
+        )  # fmt: skip
+    return Interpreter(path, root)
 
 
 def export_tree() -> Path:
@@ -167,6 +213,7 @@ def build_pure(tree: Path, out: Path) -> Path:
     project.write_text(EXTENSION_TABLE.sub("", project.read_text("utf-8")), "utf-8")
     run(sys.executable, "-m", "build", "-q", "--no-isolation", "--wheel", "--outdir", out, tree)
     (wheel,) = out.glob("*-py3-none-any.whl")
+    run(sys.executable, BILL, wheel)
     return wheel
 
 
@@ -243,24 +290,49 @@ def assemble(pure: Path, compiled: Path, python: Python, target: Target, out: Pa
         sys.exit(
             f"auditwheel named {named.name}, which is newer than {target.platform}: see zig"
         )
+    run(sys.executable, BILL, named)
     return named
 
 
-def check_install(package: Path, interpreter: Path, expected: str, *, test: bool) -> str:
-    """Install a distribution into a new environment and look at the twins that it loads."""
-    home = WORK / "check"
+def check_install(
+    package: Path, version: str, interpreter: Interpreter, expected: str, *, test: bool
+) -> str:
+    """Install a distribution into a new environment and look at the twins that it loads.
+
+    Everything is fetched before: a chroot may have no network and no certificates.
+    """
+    home = interpreter.root / (WORK / "check").relative_to("/")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    run(interpreter, "-m", "venv", home / "env")
-    python = home / "env" / "bin" / "python"
-    extra = "[testing]" if test else ""
+    inside = Path("/") / home.relative_to(interpreter.root)
     tools = (
         ["pytest>=9", "pytest-timeout", "hypothesis", "kafka-python", "psutil"] if test else []
     )
+    wanted = [f"{package}[testing]" if test else str(package), *tools]
+    platforms = [
+        word
+        for minor in (34, 28, 17)
+        for word in ("--platform", f"manylinux_2_{minor}_{os.uname().machine}")
+    ]
+    fetched = ["--no-index", "--find-links", "wheels"] if package.suffix == ".whl" else []
+    if fetched:
+        run(
+            sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", *platforms,
+            "--python-version", version, "-d", home / "wheels", *wanted,
+        )  # fmt: skip
+    python = inside / "env" / "bin" / "python"
+
+    def within(*words: str | Path, **env: str) -> str:
+        return interpreter.run(inside, *words, **env)
+
+    within(interpreter.path, "-m", "venv", inside / "env")
+    shutil.copy(package, home)
+    wanted[0] = wanted[0].replace(str(package), f"./{package.name}")
     # Without a compiler: an sdist has to install all the same.
-    run(python, "-m", "pip", "install", "-q", f"{package}{extra}", *tools, CC="false", cwd=home)
+    within(python, "-m", "pip", "install", "-q", *fetched, *wanted, CC="false")
     clean = {"PYTHONPATH": "", "PROKURIST_IMPL": ""}
-    run(python, CHECK, expected, cwd=home, **clean)
+    shutil.copy(CHECK, home)
+    within(python, CHECK.name, expected, **clean)
     if not test:
         return f"imports, {expected} twins"
     shutil.copytree(
@@ -268,7 +340,7 @@ def check_install(package: Path, interpreter: Path, expected: str, *, test: bool
     )
     shutil.copy(ROOT / "pyproject.toml", home)
     names = [f"tests/unit/{each}" for each in TESTS]
-    printed = run(python, "-m", "pytest", "-q", *names, cwd=home, **clean)
+    printed = within(python, "-m", "pytest", "-q", *names, **clean)
     return f"imports, {expected} twins, {printed.strip().splitlines()[-1]}"
 
 
@@ -301,8 +373,10 @@ def main() -> None:
     modules = project["tool"]["setuptools"]["ext-modules"]
     pure = build_pure(tree, out)
     (sdist,) = out.glob("*.tar.gz")
+    here = Path(sys.executable)
+    version_here = f"{sys.version_info.major}.{sys.version_info.minor}"
     checks = {
-        each: check_install(each, Path(sys.executable), "python", test=False)
+        each: check_install(each, version_here, Interpreter(here), "python", test=False)
         for each in (pure, sdist)
     }
     if not options.pure:
@@ -319,7 +393,7 @@ def main() -> None:
             checks[wheel] = f"auditwheel: fits {target.platform}"
             if target.name == f"{os.uname().machine}-linux-gnu" and python.interpreter:
                 checks[wheel] += "; " + check_install(
-                    wheel, python.interpreter, "native", test=True
+                    wheel, version, python.interpreter, "native", test=True
                 )
             else:
                 checks[wheel] += "; not run: no Python of this kind here"
