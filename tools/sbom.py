@@ -1,7 +1,7 @@
 """Add a software bill of materials to wheels: `.dist-info/sboms/prokurist.cdx.json` (PEP 770).
 
-A wheel holds files of the project. A native one also holds code that Cython has generated, with its
-runtime; the version stands in the modules. What is installed beside a wheel is in its
+A wheel holds files of the project. A native one also holds code that Cython has generated, with
+its runtime; the version stands in the modules. What is installed beside a wheel is in its
 `Requires-Dist`, and not in the bill.
 
     python tools/sbom.py dist/*.whl

@@ -19,10 +19,11 @@ def make_wheel(folder: Path, *modules: bytes) -> Path:
     """Write a wheel with native modules of some content."""
     path = folder / "prokurist-1.2-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr("prokurist/__init__.py", b"")
-        for number, module in enumerate(modules):
-            wheel.writestr(f"prokurist/_native{number}.so", module)
-        wheel.writestr(f"{INFO}/RECORD", f"prokurist/__init__.py,,0\n{INFO}/RECORD,,\n")
+        names = [f"prokurist/_native{number}.so" for number in range(len(modules))]
+        for name, module in zip(names, modules, strict=True):
+            wheel.writestr(name, module)
+        record = "".join(f"{name},,\n" for name in (*names, f"{INFO}/RECORD"))
+        wheel.writestr(f"{INFO}/RECORD", record)
     return path
 
 
