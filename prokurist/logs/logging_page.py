@@ -10,7 +10,7 @@ from prokurist.events.callback_log_events import CALLBACKS
 from prokurist.events.trace import EVERY, EventKind, Level
 
 _INTRO = """\
-# What the log says
+# Log events
 
 % Written by `python -m prokurist.logs`. Change the tables in prokurist/events instead.
 
