@@ -180,14 +180,8 @@ docs: .venv/docs ## the documentation, as HTML in docs/_build
 
 generated: .venv/ready #: write what is generated from the tables
 	$(PY) -m tests.messages > build.tmp && mv build.tmp prokurist/network_thread/wire/tables.py
-	$(PY) -m prokurist.config typed > build.tmp && mv build.tmp prokurist/config/typed.py
-	$(PY) -m prokurist.config docs > build.tmp && mv build.tmp docs/config.md
-	$(PY) -m prokurist.errors > build.tmp && mv build.tmp docs/errors.md
-	$(PY) -m prokurist.metrics docs > build.tmp && mv build.tmp docs/metrics.md
-	$(PY) -m prokurist.spark docs > build.tmp && mv build.tmp docs/spark_options.md
-	$(PY) -m prokurist.logs > build.tmp && mv build.tmp docs/logging.md
+	$(PY) -m docs.generate
 	PROKURIST_IMPL=python $(PY) -m tests.public_api > build.tmp && mv build.tmp tests/public_api.txt
-	$(BIN)/ruff format -q prokurist/config/typed.py
 
 picture: .venv/ready #: draw a commit to a frozen broker, as it stands in the README
 	$(PY) docs/frozen_commit.py > build.tmp && mv build.tmp docs/frozen_commit.svg

@@ -1,6 +1,6 @@
 """The keys as TypedDicts, so that editors complete them and type checkers know them.
 
-Written by `python -m prokurist.config typed`; change the table instead. Keys that are
+Written by `make generated`; change the table instead. Keys that are
 refused, and other clients' spellings, are left out.
 """
 

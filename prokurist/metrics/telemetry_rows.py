@@ -5,7 +5,7 @@ Thread: any; tables.
 KIP-714 and KIP-1068 name pushed metrics as Java's clients do: `org.apache.kafka.`, the group of
 the metric without `-metrics`, and its name, with dots for dashes. The metrics that KIP-714
 requires stand first: if a push has to be cut, they are the last to go. A quantity that we do
-not count (`metrics/java.py`) is not pushed.
+not count (`docs/generate/java_metrics.py`) is not pushed.
 """
 
 from collections.abc import Iterator

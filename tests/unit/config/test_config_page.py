@@ -1,38 +1,15 @@
-"""What is generated is current."""
+"""docs/config.md and the TypedDicts have every key."""
 
-from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
+from docs.generate.configuration import document
 from prokurist.config import ConsumerConfig, typed
-from prokurist.config.__main__ import main
 from prokurist.config.clients import CONSUMER, PRODUCER
-from prokurist.config.config_page import document
 from prokurist.config.key import Effect
 from prokurist.config.kip19 import DEPRECATED, REPLACEMENTS
 from prokurist.config.table import Client, table
-
-ROOT = Path(__file__).parents[3]
-
-
-@pytest.mark.parametrize(
-    ("page", "path"), [("docs", "docs/config.md"), ("typed", "prokurist/config/typed.py")]
-)
-def test_generated_files_are_current(
-    capsys: pytest.CaptureFixture[str], page: str, path: str
-) -> None:
-    """A change of the table that is not written out fails here, with the command."""
-    assert main([page]) == 0
-    current = capsys.readouterr().out == (ROOT / path).read_text(encoding="utf-8")
-    assert current, f"refresh it: python -m prokurist.config {page} > {path}"
-
-
-@pytest.mark.parametrize("arguments", [[], ["poem"], ["docs", "typed"]])
-def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    """Anything but one known page is answered with the usage."""
-    assert main(arguments) == 2
-    assert "docs | typed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

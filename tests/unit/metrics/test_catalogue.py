@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from docs.generate.java_metrics import JAVA
+from docs.generate.metrics import ungrouped
 from prokurist.metrics.catalogue import every_metric
-from prokurist.metrics.java import JAVA
 from prokurist.metrics.metric import Metric, MetricKind
-from prokurist.metrics.metrics_page import ungrouped
 from prokurist.metrics.of_spark import LABELS
 
 ALL = tuple(every_metric())

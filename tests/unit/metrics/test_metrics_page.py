@@ -1,28 +1,10 @@
-"""What is generated is current."""
+"""The program of docs/metrics.md for several workers runs."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from prokurist.metrics.__main__ import main
-
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
-
-
-def test_the_page_is_current(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change of the catalogue that is not written out fails here, with the command."""
-    assert main(["docs"]) == 0
-    current = capsys.readouterr().out == PAGE.read_text(encoding="utf-8")
-    assert current, "refresh it: python -m prokurist.metrics docs > docs/metrics.md"
-
-
-@pytest.mark.parametrize("arguments", [[], ["poem"], ["docs", "docs"]])
-def test_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    """Anything but one known page is answered with the usage."""
-    assert main(arguments) == 2
-    assert "usage: python -m prokurist.metrics docs" in capsys.readouterr().err
 
 
 WORKERS = """

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from docs.generate.java_metrics import JAVA
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics import otlp
 from prokurist.metrics.catalogue import OF_CLIENTS, OF_CONSUMERS, OF_PRODUCERS
-from prokurist.metrics.java import JAVA
 from prokurist.metrics.otlp import Measured
 from prokurist.metrics.telemetry import ZERO, Amount
 from prokurist.metrics.telemetry_rows import (

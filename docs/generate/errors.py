@@ -6,14 +6,14 @@ and two runs give the same text.
 
 from collections.abc import Iterable, Iterator
 
-from prokurist.errors.advice import advice
+from docs.generate.advice import advice
 from prokurist.errors.codes import by_code
 from prokurist.errors.tree import KafkaException
 
 _INTRO = """\
 # Errors
 
-% Written by `python -m prokurist.errors`. Change the classes in prokurist/errors instead.
+% Written by `make generated`. Change the classes in prokurist/errors instead.
 
 Everything that prokurist raises of its own is a `KafkaException`, from `prokurist.errors`;
 `TypeError` and `ValueError` say that an argument cannot be. The classes bear Kafka's names.

@@ -10,7 +10,7 @@ from prokurist.spark.source.options import KAFKA, OPTIONS, REFUSED, Option
 _INTRO: Final = """\
 # Options of `format("prokurist")`
 
-% Written by `python -m prokurist.spark docs`; its table is prokurist/spark/source/options.py.
+% Written by `make generated`; its table is prokurist/spark/source/options.py.
 
 Names are compared without regard to case. What is not marked as ours means what it means to
 Spark's own source for Kafka. An option that is not known is an error, which names the

@@ -24,7 +24,7 @@ from prokurist.config.table import ConfigRow, table
 _INTRO = """\
 # Configuration
 
-% Written by `python -m prokurist.config docs`. Change the table in prokurist/config instead.
+% Written by `make generated`. Change the table in prokurist/config instead.
 
 A configuration is a mapping with Kafka's own names, or keywords with underscores, or both:
 
@@ -62,7 +62,7 @@ out. Keys marked *ours* are unknown to Java.
 _TYPED = '''\
 """The keys as TypedDicts, so that editors complete them and type checkers know them.
 
-Written by `python -m prokurist.config typed`; change the table instead. Keys that are
+Written by `make generated`; change the table instead. Keys that are
 refused, and other clients' spellings, are left out.
 """
 

@@ -7,8 +7,8 @@ names, and two runs give the same text.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from docs.generate.java_metrics import JAVA, Answer
 from prokurist.metrics.catalogue import every_metric
-from prokurist.metrics.java import JAVA, Answer
 from prokurist.metrics.metric import Metric
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -25,7 +25,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 _INTRO = """\
 # Metrics
 
-% Written by `python -m prokurist.metrics docs`. Change the catalogue in prokurist/metrics.
+% Written by `make generated`. Change the catalogue in prokurist/metrics.
 
 Every client counts, always; that costs about twenty nanoseconds for a number as for a
 histogram (a tenth of a microsecond for the latter where no C compiler was at hand), per call,

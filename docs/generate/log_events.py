@@ -12,7 +12,7 @@ from prokurist.events.trace import EVERY, EventKind, Level
 _INTRO = """\
 # Log events
 
-% Written by `python -m prokurist.logs`. Change the tables in prokurist/events instead.
+% Written by `make generated`. Change the tables in prokurist/events instead.
 
 A client that is well is quiet: at WARNING it writes nothing, at INFO one line for each
 change of state that an operator may want to see, and nothing for a record or a call.

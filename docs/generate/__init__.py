@@ -1,0 +1,1 @@
+"""Generators of pages and modules; each depends on nothing but its table."""
