@@ -20,7 +20,7 @@ VERSION: Final = 3
 
 
 PART: Final = 1 << 18
-"""Topics and partitions that one message may name."""
+"""Most topics and partitions in a message."""
 GROUP: Final = 1 << 20
 """Topics and partitions that the messages of all members of a group may name together."""
 

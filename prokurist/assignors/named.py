@@ -20,4 +20,4 @@ NAMED: Final[Mapping[str, Callable[[], Assignor]]] = MappingProxyType(
         "cooperative-sticky": CooperativeStickyAssignor,
     }
 )
-"""Each makes one for one consumer."""
+"""Factories: an assignor for each consumer."""

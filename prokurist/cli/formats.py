@@ -49,12 +49,12 @@ FIELDS: Final[dict[str, Format]] = {
 
 
 def key_of(null: bytes) -> Format:
-    """The key's bytes, and others for one that is not there."""
+    """Bytes of the key, or the marker of an absent key."""
     return lambda record: null if record.key is None else record.key
 
 
 def value_of(null: bytes) -> Format:
-    """The value's bytes, and others for one that is not there."""
+    """Bytes of the value, or the marker of an absent value."""
     return lambda record: null if record.value is None else record.value
 
 

@@ -237,7 +237,7 @@ class JavaClass:
         return ", ".join(self.names)
 
     def read(self, value: object) -> str:
-        """Check that it is one of them, and return its name."""
+        """Check membership, and return the member's name."""
         if isinstance(value, str) and value.strip() in self.names:
             return value.strip()
         raise Rejected(f"cannot be used here: {self.instead}")

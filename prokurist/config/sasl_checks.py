@@ -22,7 +22,7 @@ CLASSES: Final[dict[str, tuple[str, str | None]]] = {
         "sasl.oauthbearer.token.endpoint.url",
     ),
 }
-"""Keys that name a class of Java's: the mechanism that it is for, and the key that it reads."""
+"""Keys that name a class of Java's, with the class's mechanism and the key to use instead."""
 
 
 def check_sasl(values: dict[str, Any], given: Collection[str]) -> None:

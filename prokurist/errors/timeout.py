@@ -174,7 +174,7 @@ def _requests(attempts: tuple[Attempt, ...], elapsed: float | None) -> list[str]
 
 
 def _run(run: list[Attempt], elapsed: float | None) -> str:
-    """Attempts of one request to one node that ended alike."""
+    """Attempts of the same request to a node, with the same end."""
     first, last = run[0], run[-1]
     told = f"{first.request} to {first.node}"
     if len(run) > 1:

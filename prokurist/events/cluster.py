@@ -21,7 +21,7 @@ from uuid import UUID
 from prokurist.types import Node, PartitionInfo, TopicPartition
 
 ABSENT: Final = frozenset({3, 100})
-"""Codes that say of a topic that it is not there, and not only that it has to wait."""
+"""Codes of a missing topic, without those of a topic not ready yet."""
 
 BELIEVED: Final = 3
 """Number of successive answers with older epochs from which they are believed.

@@ -31,7 +31,7 @@ for what is on the wire when a `with` block is left by an exception."""
 
 
 class EndingCalls(WaitingCalls):
-    """The part of `KafkaProducer` that ends it."""
+    """Calls that end a `KafkaProducer`."""
 
     _is_closing: bool
     _ended: bool

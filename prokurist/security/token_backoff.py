@@ -55,7 +55,7 @@ class TokenBackoff:
             raise type(self._failure)(str(self._failure))
 
     def failed(self, error: KafkaException) -> None:
-        """Note that it has given no token."""
+        """Note a failed request."""
         doubled = self._first * 2.0 ** min(self.failures, MOST_DOUBLINGS)
         spread = 1 - JITTER + 2 * JITTER * self._draw()
         self.failures += 1
@@ -64,7 +64,7 @@ class TokenBackoff:
         self._failure = error.with_traceback(None)
 
     def succeeded(self) -> None:
-        """Note that it has given a token."""
+        """Note a token received."""
         self.failures = 0
         self._failure = None
 

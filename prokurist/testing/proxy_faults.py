@@ -24,7 +24,7 @@ class FaultKind(StrEnum):
 
 
 class Fault:
-    """One fault that is in effect until it is healed; a context manager that heals it."""
+    """A fault in effect until healed; a context manager heals on leaving."""
 
     def __init__(
         self,

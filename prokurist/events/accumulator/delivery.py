@@ -299,7 +299,7 @@ def timestamp_of(batch: Batch, index: int, timestamp: int) -> int:
 
 
 def shown(batch: Batch, index: int) -> str:
-    """One line that says where a record stands."""
+    """State of the record, in a line."""
     part, place = batch.part(index)
     if not part.ended:
         return f"Delivery({part.name}, on its way)"

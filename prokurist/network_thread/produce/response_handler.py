@@ -262,7 +262,7 @@ class ProduceResponseHandler:
         row: ProducedPartition,
         error: KafkaException,
     ) -> None:
-        """Tell each record that was refused why, and the others that they were not."""
+        """Fail refused records with their causes, and the rest for their sake."""
         named: dict[int, KafkaException] = {
             index: type(error)(f"{batch.name}: {message or error}")
             for index, message in row.record_errors.items()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 SMALL: Final = 1 << 20
-"""Bytes of an answer that says one thing."""
+"""Bytes of an answer of a single field."""
 LARGE: Final = 64 << 20
 """Bytes of an answer with a row for each partition or member."""
 UNBOUNDED: Final = 0x7FFF_FFFF

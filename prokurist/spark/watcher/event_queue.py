@@ -109,7 +109,7 @@ class EventQueue:
         self._post(batch.query, batch, counts=True)
 
     def ended(self, query: Query) -> None:
-        """Note that a run is over; one that is not known is ignored."""
+        """Note the end of a run; an unknown run is ignored."""
         self._post(query, over=True)
 
     def asked(self, batch: QueryBatch, *, over: bool) -> None:

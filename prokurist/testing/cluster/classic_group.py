@@ -318,7 +318,7 @@ class ClassicGroup:
         return max(timeouts, default=0.0)
 
     def _happen(self, now: float) -> None:
-        """The one thing that is due first."""
+        """The earliest due action."""
         if self._joins_end <= now:
             self._joins_over(now)
             return

@@ -95,7 +95,7 @@ class Rule:
         )
 
     def use(self) -> None:
-        """It hit one more request."""
+        """Count a request that was hit."""
         self.used += 1
         if self.left is not None:
             self.left -= 1

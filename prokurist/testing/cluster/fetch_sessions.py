@@ -18,7 +18,7 @@ NO_SESSION: Final = 0
 FULL: Final = 0
 """The epoch of a request that begins a session."""
 FINAL: Final = -1
-"""The epoch of one that ends it, or wants none."""
+"""Epoch of a request that ends a session, or wants none."""
 
 TopicNames: TypeAlias = Callable[[UUID], str | None]
 """The name of the topic of an id, where there is one."""

@@ -20,7 +20,7 @@ class Change(NamedTuple):
 
 
 class Fault:
-    """Something that goes wrong until it is undone."""
+    """A fault in effect until undone."""
 
     __slots__ = ("_name", "_rule", "_undo")
 
