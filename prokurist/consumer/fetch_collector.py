@@ -31,6 +31,7 @@ from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
+from prokurist.events.fetching import Bookmark
 from prokurist.events.hand import Hand, make_hand
 from prokurist.events.partition_state import Position, after
 from prokurist.events.subscription import Subscription
@@ -106,7 +107,7 @@ class FetchCollector:
         self._most = most
         self._now = now
         self.lent: Lent | None = None
-        self._begun: dict[TopicPartition, tuple[int, int]] = {}
+        self._begun: dict[TopicPartition, Bookmark] = {}
         self._shortest_first = False
         self.topics: Family[Consumed] = self._entries.topics
 
@@ -196,7 +197,7 @@ class FetchCollector:
                 continue
             chunk = taken.chunk
             moved = bool(taken.runs) or taken.after.offset != chunk.offset
-            self._begun.setdefault(chunk.partition, (chunk.ticket, chunk.offset))
+            self._mark(chunk)
             if entries.advance(taken, taken.after) and moved:
                 tp = chunk.partition
                 runs.setdefault(tp, []).extend(taken.runs)
@@ -212,8 +213,15 @@ class FetchCollector:
     def take_back(self) -> None:
         """Take back what the last poll collected: it comes again."""
         begun, self._begun = self._begun, {}
-        for tp, (ticket, offset) in begun.items():
-            self._subscription.take_back(tp, ticket, Position(offset, None))
+        for tp, bookmark in begun.items():
+            self._subscription.take_back(tp, bookmark)
+
+    def _mark(self, chunk: Chunk[PartitionReader]) -> None:
+        """Note where the records of this poll begin, before any of a chunk counts."""
+        tp = chunk.partition
+        bookmark, known = self._subscription.bookmark(tp, chunk.ticket), self._begun.get(tp)
+        if bookmark is not None and (known is None or known.place is not bookmark.place):
+            self._begun[tp] = bookmark
 
     def read_again(self) -> None:
         """Read a chunk again that an interrupt may have left between reading and counting."""

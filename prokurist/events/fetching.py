@@ -45,6 +45,19 @@ class Use(Enum):
     DROP = "for nothing: reading goes on elsewhere, or the group gets its partition back"
 
 
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A position of the user's to go back to.
+
+    Attributes:
+        place: Where reading went on; see `PartitionState`.
+        position: The end of what was returned.
+    """
+
+    place: object
+    position: Position
+
+
 class Fetching(Assignment):
     """Part of `Subscription` with the fetch positions and the returned positions.
 
@@ -203,15 +216,28 @@ class Fetching(Assignment):
             state.returned = returned
             return True
 
-    def take_back(self, tp: TopicPartition, ticket: int, to: Position) -> None:
-        """Move the returned position back, since the records were not returned after all."""
+    def bookmark(self, tp: TopicPartition, ticket: int) -> Bookmark | None:
+        """The end of what was returned, to go back to; None if a ticket is not current."""
         with self._lock:
             state = self._partitions.get(tp)
-            if state is not None and state.ticket == ticket:
+            if state is None or state.ticket != ticket or state.returned is None:
+                return None
+            return Bookmark(state.place, state.returned)
+
+    def take_back(self, tp: TopicPartition, bookmark: Bookmark) -> None:
+        """Move the returned position back, since the records were not returned after all.
+
+        Nothing happens where reading has gone on elsewhere, or a log that was cut back has it
+        go on before. Another leader meanwhile changes nothing: it is asked about the position
+        that reading goes back to.
+        """
+        with self._lock:
+            state = self._partitions.get(tp)
+            if state is None or state.place is not bookmark.place or state.returned is None:
+                return
+            if bookmark.position.offset < state.returned.offset:
                 self._renew(state)
-                state.settle(to)
-                if state.outstanding is not None:
-                    state.outstanding.cut(to.offset)
+                state.go_back(bookmark.position)
 
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
         """Give the user one record, and count the one before; False when he must not have it.

@@ -13,6 +13,9 @@ The hand-over, N the network thread, L the loop's:
 Where N finds the flag set, L has not cleared it yet, and takes afterwards what N had queued
 before. Two network threads that both find it clear wake the loop twice, which costs a turn and
 loses nothing.
+
+A network thread that stands still, in a user's callback, opens nothing. So each waiter has a
+timer of the loop, at the instant at which it is waited for no longer.
 """
 
 from collections import deque
@@ -22,7 +25,7 @@ from weakref import WeakKeyDictionary, ref
 from prokurist.events.waiter import Waiter
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import AbstractEventLoop, Future, TimerHandle
     from collections.abc import Callable, Hashable
 
 
@@ -34,9 +37,14 @@ class LoopWaiter(Waiter):
     Args:
         wakes: Wakes the loop.
         what: The awaited object.
+
+    Attributes:
+        what: The awaited object.
+        futures: One of each task, in their order.
+        timer: Ends the wait of all, when the end has not come by then.
     """
 
-    __slots__ = ("_wakes", "futures", "what")
+    __slots__ = ("_wakes", "futures", "timer", "what")
 
     def __init__(self, wakes: "LoopWakes", what: "Hashable") -> None:
         super().__init__()
@@ -44,6 +52,7 @@ class LoopWaiter(Waiter):
         self.what: Hashable = what
         # In the order of the tasks; a cancelled one takes its own out, whatever their number.
         self.futures: dict[Future[None], None] = {}
+        self.timer: TimerHandle | None = None
 
     def open(self) -> None:
         """Let the tasks go on, in the loop's next turn."""
@@ -66,13 +75,14 @@ class LoopWakes:
         self._waiting: dict[Hashable, LoopWaiter] = {}
 
     def future_of(
-        self, what: "Hashable", watch: "Callable[[Waiter], object]"
+        self, what: "Hashable", watch: "Callable[[Waiter], object]", seconds: float
     ) -> "Future[None]":
         """Make a future of the calling task for the end of something.
 
         Args:
             what: The awaited object.
             watch: Registers a waiter with it, and opens it at once if the end has come.
+            seconds: The time after which the future is done all the same.
         """
         loop = self._loop()
         if loop is None:
@@ -81,15 +91,25 @@ class LoopWakes:
         waiter = self._waiting.get(what)
         if waiter is None:
             waiter = self._waiting[what] = LoopWaiter(self, what)
+            waiter.timer = loop.call_later(seconds, self._go_on, waiter)
             watch(waiter)
         waiter.futures[future] = None
         return future
 
-    def forget(self, what: "Hashable", future: "Future[None]") -> None:
-        """Drop the future of a task that was cancelled, so that none is kept for the rest."""
+    def forget(self, what: "Hashable", future: "Future[None]") -> Waiter | None:
+        """Drop the future of a task that was cancelled, so that none is kept for the rest.
+
+        Returns:
+            The waiter, where no other task waits at it; None where one does.
+        """
         waiter = self._waiting.get(what)
-        if waiter is not None:
-            waiter.futures.pop(future, None)
+        if waiter is None:
+            return None
+        waiter.futures.pop(future, None)
+        if waiter.futures:
+            return None
+        self._go_on(waiter)
+        return waiter
 
     def put(self, waiter: LoopWaiter) -> None:
         """Have the loop take a waiter that was opened; for any thread."""
@@ -114,12 +134,18 @@ class LoopWakes:
         """Let the tasks go on whose waiters were opened."""
         self._woken = False
         while self._opened:
-            waiter = self._opened.popleft()
-            self._waiting.pop(waiter.what, None)
-            futures, waiter.futures = waiter.futures, {}
-            for future in futures:
-                if not future.done():
-                    future.set_result(None)
+            self._go_on(self._opened.popleft())
+
+    def _go_on(self, waiter: LoopWaiter) -> None:
+        """Let the tasks go on that wait at a waiter, which no further task will find."""
+        if self._waiting.get(waiter.what) is waiter:
+            del self._waiting[waiter.what]
+        if waiter.timer is not None:
+            waiter.timer.cancel()
+        futures, waiter.futures = waiter.futures, {}
+        for future in futures:
+            if not future.done():
+                future.set_result(None)
 
     def __repr__(self) -> str:
         return f"LoopWakes({len(self._waiting)} waiters)"

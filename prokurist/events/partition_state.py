@@ -77,6 +77,8 @@ class PartitionState:
         ticket: Grows with everything that makes an answer under way worthless: a
             seek, a reset, a validation. Who asks notes it, and an answer with an
             older one is dropped.
+        place: Replaced by everything after which reading goes on elsewhere: an assignment, a
+            seek, a reset. It stays when another leader has to confirm the position.
         position: The next offset to fetch; None while it is not known.
         hand: The records lent to an iteration; the last one handed out gives `returned`, so
             that no position is made for each record.
@@ -133,6 +135,7 @@ class PartitionState:
         "hand",
         "outstanding",
         "paused",
+        "place",
         "position",
         "replaced",
         "reset",
@@ -163,6 +166,7 @@ class PartitionState:
         self.start: int | None = None
         self.stop: int | None = None
         self.standing: FetchState = FetchState.NEW
+        self.place: object = object()
         self.position: Position | None = None
         self._returned: Position | None = None
         self.hand: Hand | None = None
@@ -339,6 +343,7 @@ class PartitionState:
 
     def seek(self, position: Position) -> None:
         """Set the position where the user wants it."""
+        self.place = object()
         self.began = self.committed = None
         self.settle(position)
         self.unread, self.sought = True, position
@@ -349,11 +354,21 @@ class PartitionState:
         """The position is to be looked up by a policy; the old one counts no more."""
         if self.standing is not FetchState.NEW:
             self.forget_done()
+        self.place = object()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.began = self.committed = self.end_met = None
         self.unread, self.sought = True, reset
         self.reset = reset
+
+    def go_back(self, position: Position) -> None:
+        """Go back to an earlier position of the same place, which a leader may doubt now."""
+        is_doubted = self.standing is FetchState.VALIDATING
+        self.settle(position, self.confirmed_in)
+        if is_doubted and position.epoch is not None:
+            self.need_validation()
+        if self.outstanding is not None:
+            self.outstanding.cut(position.offset)
 
     def need_validation(self) -> None:
         """Have a leader validate the position.

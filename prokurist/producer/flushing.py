@@ -81,7 +81,6 @@ def out_of_time(
     unsure = [batch for batch in left if not batch.ended]
     found = {(each.began, each.node): each for batch in unsure for each in batch.attempts}
     attempts = [found[key] for key in sorted(found)]
-    records, size = sum(each.count for each in left), sum(each.payload for each in left)
     error = TimeoutException(
         operation="flush",
         timeout=deadline.at - began,
@@ -103,10 +102,17 @@ def out_of_time(
         config_key=KEY,
         may_have_happened=any(attempt.effect for attempt in attempts),
     )
-    left_over = (
-        f"{counted(records, 'record')} ({counted(size, 'byte')}) in "
-        f"{counted(len(partitions), 'partition')} {'is' if records == 1 else 'are'} on the "
-        f"way; flush withdraws nothing, and can be called again."
+    called = sum(each.count for each in left if each.ended)
+    left_over = f"{counted(called, 'record')} wait{'s' if called == 1 else ''} for callbacks"
+    if unsure or not called:
+        records, size = sum(each.count for each in unsure), sum(each.payload for each in unsure)
+        on_the_way = (
+            f"{counted(records, 'record')} ({counted(size, 'byte')}) in "
+            f"{counted(len({each.tp for each in unsure}), 'partition')} "
+            f"{'is' if records == 1 else 'are'} on the way"
+        )
+        left_over = f"{on_the_way}, and {left_over}" if called else on_the_way
+    error.args = (
+        f"{error.args[0]} {left_over}; flush withdraws nothing, and can be called again.",
     )
-    error.args = (f"{error.args[0]} {left_over}",)
     return error

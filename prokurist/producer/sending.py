@@ -174,6 +174,8 @@ class Sending:
                     batch = self._accumulator.begin(
                         queue, claim, timestamp, key, value, headers, on_delivery
                     )
+                    if batch is None:
+                        continue
                     queues.is_used = True
                     if queue is queues.sticky:
                         queues.sticky_bytes += batch.payload

@@ -1,5 +1,6 @@
 """Leaders and replicas that come and go on a real Kafka: all is read, without a hot loop."""
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking, Producing
 from tests.broker.watching import is_sent_to_a_replica
+from tests.soak.moving import move_leaders
 
 pytestmark = pytest.mark.kafka
 
@@ -307,3 +309,35 @@ def test_a_grown_topic_of_a_group_whose_member_leaves(
     finally:
         for each in members:
             each.close(2)
+
+
+def test_what_is_taken_back_comes_again_from_another_leader(
+    prokurist_cluster: RealKafka, producer_of: Producing
+) -> None:
+    """B535: a leader that was elected behind a poll leaves `take_back` as it is."""
+    kafka = prokurist_cluster
+    tp = TopicPartition(kafka.unique_topic(replication_factor=3), 0)
+    producer = producer_of(kafka.bootstrap)
+    write(producer, tp, b"0", b"1", b"2")
+    lot = random.Random(1)  # noqa: S311 - a lot to be drawn again
+    with KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+    ) as consumer:
+        consumer.assign([tp])
+        assert read(consumer, 2) == [b"0", b"1", b"2"]
+        consumer.take_back()
+        assert [each.value for each in consumer.poll(20.0)] == [b"0", b"1", b"2"]
+        before = kafka.leaders(tp.topic)
+        end = time.monotonic() + 60.0
+        while kafka.leaders(tp.topic) == before:
+            assert time.monotonic() < end
+            move_leaders(kafka, tp.topic, 1, 0, lot)
+        # What comes behind the poll is of the new leader.
+        write(producer, tp, b"3")
+        assert [each.value for each in consumer.poll_more(20.0)] == [b"3"]
+        consumer.take_back()
+        assert read(consumer, 4) == [b"0", b"1", b"2", b"3"]
+    kafka.delete_topic(tp.topic)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from prokurist import Delivery, KafkaProducer, errors
+from prokurist import Deliveries, Delivery, KafkaProducer, errors
 from prokurist.events.loop_wakes import wakes_of
+from prokurist.testing.broker import EmbeddedBroker
 from tests.simulation.producing import made
 from tests.simulation.world import World
 
@@ -181,6 +182,69 @@ def test_a_batch_that_is_split_is_awaited_in_its_parts() -> None:
     producer.close(1.0)
 
 
+def test_a_task_that_is_cancelled_leaves_the_others_their_waiter() -> None:
+    """B531: the last of those that await a batch takes it along."""
+    world = World()
+    producer, deliveries = sent(world, 2)
+    batch = deliveries[0]._batch
+
+    async def main() -> None:
+        wakes = wakes_of(asyncio.get_running_loop())
+        tasks = [asyncio.ensure_future(each) for each in deliveries]
+        await asyncio.sleep(0)
+        (waiter,) = wakes._waiting.values()
+        tasks[0].cancel()
+        await asyncio.wait(tasks[:1])
+        assert list(wakes._waiting.values()) == batch._waiters == [waiter]
+        assert len(waiter.futures) == 1
+        tasks[1].cancel()
+        await asyncio.wait(tasks[1:])
+        assert not wakes._waiting
+        assert not batch._waiters
+        assert waiter.timer is not None
+        assert waiter.timer.cancelled()
+
+    run(main())
+    producer.flush(5.0)
+    producer.close(1.0)
+
+
+def test_a_network_thread_that_stands_still_does_not_hold_an_await() -> None:
+    """B530: as `result`, it is over a second after `delivery.timeout.ms`, and says why."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def callback(_record: object, _error: object) -> None:
+        inside.set()
+        go_on.wait(60.0)
+
+    async def late(delivery: "Delivery | Deliveries") -> errors.TimeoutException:
+        with pytest.raises(errors.TimeoutException) as raised:
+            await delivery
+        return raised.value
+
+    async def main() -> None:
+        one = producer.send("orders", b"w", partition=1)
+        many = producer.send_many("orders", [b"w"] * 10, partition=1)
+        found = await asyncio.wait_for(asyncio.gather(late(one), late(one), late(many)), 20.0)
+        for each in found:
+            assert "a delivery callback of orders-0" in str(each)
+            assert each.may_have_happened
+        assert not wakes_of(asyncio.get_running_loop())._waiting
+
+    with (
+        EmbeddedBroker(1, {"orders": 2}) as broker,
+        KafkaProducer(
+            bootstrap_servers=broker.bootstrap, delivery_timeout_ms=300, request_timeout_ms=200
+        ) as producer,
+    ):
+        producer.send("orders", b"v", partition=0, on_delivery=callback)
+        try:
+            assert inside.wait(30.0)
+            run(main())
+        finally:
+            go_on.set()
+
+
 def test_where_no_loop_runs_the_error_says_what_to_do() -> None:
     """B444: as under trio, whose tasks cannot be woken so."""
     world = World()
@@ -191,7 +255,7 @@ def test_where_no_loop_runs_the_error_says_what_to_do() -> None:
 
 
 def test_waits_that_are_over_leave_nothing_behind() -> None:
-    """A task that asks again and again until a record is delivered keeps no earlier wait."""
+    """B531: a task that asks again and again until a record is there keeps no earlier wait."""
     world = World()
     producer, (delivery,) = sent(world, 1)
 
@@ -202,8 +266,8 @@ def test_waits_that_are_over_leave_nothing_behind() -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-        (waiter,) = wakes_of(asyncio.get_running_loop())._waiting.values()
-        assert not waiter.futures
+        assert not wakes_of(asyncio.get_running_loop())._waiting
+        assert not delivery._batch._waiters
         task = asyncio.ensure_future(delivery)
         await asyncio.sleep(0)
         producer.flush(5.0)

@@ -34,6 +34,31 @@ def test_flush_names_the_callback_and_is_sure_of_what_has_ended() -> None:
     producer.close(1.0)
 
 
+def test_flush_says_what_waits_for_callbacks_alone() -> None:
+    """B532: a record that is delivered is not on the way, though its callback runs."""
+    world = World()
+    producer, sender = made(world)
+    accumulator = sender.side.accumulator
+    texts: list[str] = []
+
+    def callback(_record: RecordMetadata, _error: errors.KafkaException | None) -> None:
+        now = world.clock.time
+        left = accumulator.snapshot()
+        texts.append(str(out_of_time(accumulator, left, now, Deadline(now + 0.3), now + 0.3)))
+        producer.send("orders", b"later", partition=0)
+        left = accumulator.snapshot()
+        texts.append(str(out_of_time(accumulator, left, now, Deadline(now + 0.3), now + 0.3)))
+
+    producer.send_many("orders", [b"v", b"w"], partition=0)
+    producer.send("orders", b"x", partition=0, on_delivery=callback)
+    producer.flush(5.0)
+    assert "on the way" not in texts[0]
+    assert " 3 records wait for callbacks; flush withdraws nothing" in texts[0]
+    assert "1 record (" in texts[1]
+    assert " in 1 partition is on the way, and 3 records wait for callbacks;" in texts[1]
+    producer.close(1.0)
+
+
 def test_each_wait_names_the_callback() -> None:
     """B445: `flush`, `result`, `purge` and `partitions_for`, by threads of their own."""
     inside, go_on = threading.Event(), threading.Event()

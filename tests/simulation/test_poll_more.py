@@ -42,6 +42,58 @@ def test_more_behind_a_poll_is_one_piece_of_work() -> None:
         assert consumer.progress()[A].end_met == 5
 
 
+@pytest.mark.parametrize("validated", [True, False])
+def test_what_is_taken_back_comes_again_from_another_leader(validated: bool) -> None:  # noqa: FBT001
+    """B535: one that was elected meanwhile, whether it has confirmed the position or not."""
+    world = written(4, nodes=2)
+    keys = {"enable_auto_commit": True, "auto_commit_interval_ms": 100}
+    with reader(world, metadata_max_age_ms=1000, **keys) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=1)) == {A: [0]}
+        assert offsets(consumer.poll(1.0, max_records=1)) == {A: [1]}
+        assert offsets(consumer.poll_more(1.0, max_records=1)) == {A: [2]}
+        world.control.move_leader(A)
+        held = None if validated else world.control.hold("OffsetForLeaderEpoch")
+        world.clock.sleep(2.0)  # The new leader is heard of, and asked.
+        assert offsets(consumer.poll_more(3.0)) == ({A: [3]} if validated else {})
+        consumer.take_back()
+        assert consumer.progress()[A].returned == OffsetAndMetadata(1, "", 0)
+        if held is not None:
+            held.undo()
+        assert offsets(consumer.poll(2.0)) == {A: [1, 2, 3]}
+        consumer.poll(0.5)
+        assert committed(world) == 4
+
+
+def test_what_is_taken_back_after_a_seek_stays() -> None:
+    """B535: what was returned after it comes again, from there."""
+    world = written(6)
+    with reader(world) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=1)) == {A: [0]}
+        consumer.seek(A, 4)
+        consumer.take_back()
+        assert offsets(consumer.poll(1.0, max_records=1)) == {A: [4]}
+        consumer.seek(A, 2)
+        assert offsets(consumer.poll_more(1.0, max_records=1)) == {A: [2]}
+        assert offsets(consumer.poll_more(1.0, max_records=1)) == {A: [3]}
+        consumer.take_back()
+        assert offsets(consumer.poll(1.0)) == {A: [2, 3, 4, 5]}
+
+
+def test_what_is_taken_back_of_a_log_that_was_cut_back() -> None:
+    """B535: reading goes on where the logs part, if that is before."""
+    world = written(6, nodes=2)
+    with reader(world, metadata_max_age_ms=1000) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=3)) == {A: [0, 1, 2]}
+        assert offsets(consumer.poll(1.0, max_records=2)) == {A: [3, 4]}
+        world.control.truncate(A, 2)
+        world.control.move_leader(A)
+        world.clock.sleep(2.0)
+        assert not consumer.poll_more(1.0)
+        consumer.take_back()
+        world.control.append(A, b"new")
+        assert offsets(consumer.poll(2.0)) == {A: [2]}
+
+
 def test_an_error_behind_a_poll_waits_for_the_next() -> None:
     """B455: more of it is nothing, at once."""
     world = written(3)

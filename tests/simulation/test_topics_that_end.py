@@ -310,3 +310,71 @@ def test_a_topic_that_is_sent_to_and_made_anew(idempotent: bool) -> None:  # noq
         writer.go_on(LONG, ORDERS + MAYFLY[:2])
         left_by(writer.producer, Wanted([], [former], MAYFLY[2:]), Scenario.ANEW)
         assert writer.write(MAYFLY[:2]) == 3
+
+
+def test_numbers_that_were_forgotten_begin_again_under_another_epoch() -> None:
+    """B533: under the same one a broker would take what is new for what it has."""
+    writer = sent_to_both(idempotent=True)
+    control = writer.world.control
+    with writer.producer:
+        writer.go_on(LONG)
+        assert all(queue.tp in ORDERS for queue in writer.producer._accumulator.queues())
+        (before,) = control.producers(MAYFLY[0]).values()
+        sent = [writer.producer.send(tp.topic, b"v", partition=tp.partition) for tp in MAYFLY]
+        ends = [control.offsets(tp)[1] for tp in MAYFLY]
+        assert [delivery.result().offset for delivery in sent] == ends
+        (after,) = control.producers(MAYFLY[0]).values()
+        assert after.epoch > before.epoch
+        # Nothing is forgotten meanwhile, so that no further epoch begins.
+        writer.go_on(LONG, ORDERS + MAYFLY)
+        assert writer.write(MAYFLY) == len(MAYFLY) + 1
+        (later,) = control.producers(MAYFLY[0]).values()
+        assert later.epoch == after.epoch
+
+
+def test_a_partition_that_is_gone_is_kept_until_nothing_of_it_is_on_its_way() -> None:
+    """B533: a batch that is sent again waits there, until its time is over."""
+    writer = sent_to_both(idempotent=True)
+    world, producer = writer.world, writer.producer
+    gone = MAYFLY[2]
+    with producer:
+        with world.control.hold("Produce"):
+            late = producer.send(gone.topic, b"v", partition=gone.partition)
+            world.clock.sleep(1.0)
+            world.control.recreate_topic("mayfly", 2)
+            # The request's time is over, and the cluster is asked who leads now.
+            world.clock.sleep(6.0)
+            assert list(producer._accumulator.directory.gone) == [gone]
+            assert not late.done()
+        assert late.exception() is not None
+        writer.go_on(LONG, ORDERS + MAYFLY[:2])
+        assert not producer._accumulator.directory.gone
+        world.control.add_partitions("mayfly", 3)
+        world.clock.sleep(AGE)
+        assert writer.write(MAYFLY) == len(MAYFLY) + 1
+
+
+@NUMBERED
+def test_a_topic_is_forgotten_while_a_record_for_it_waits_for_memory(
+    idempotent: bool,  # noqa: FBT001
+) -> None:
+    """B534: the batch is begun where the network thread looks for it."""
+    world = world_of_two()
+    producer = world.producer(
+        None,
+        enable_idempotence=idempotent,
+        metadata_max_age_ms=round(1000 * AGE),
+        metadata_max_idle_ms=round(1000 * IDLE),
+        max_block_ms=300_000,
+        delivery_timeout_ms=400_000,
+        request_timeout_ms=300_000,
+        buffer_memory=40_000,
+    )
+    with producer:
+        producer.send("mayfly", b"v", partition=0).result()
+        held = world.control.hold("Produce")
+        filling = [producer.send("orders", b"x" * 16_000, partition=each) for each in (0, 1)]
+        world.at(world.clock.time + LONG, held.undo)
+        delivery = producer.send("mayfly", b"w" * 16_000, partition=0)
+        assert delivery.result(10.0).offset == 1
+        assert all(each.exception() is None for each in filling)

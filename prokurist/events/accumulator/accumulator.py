@@ -170,11 +170,15 @@ class RecordAccumulator:
         value: bytes | None,
         headers: bytes,
         on_delivery: OnDelivery | None,
-    ) -> Batch:
+    ) -> Batch | None:
         """Begin a batch with room that was taken from the memory, and its first record.
 
         The record is in before anything else sees the batch: one that is due at once is taken
         at once, and a batch without records is none that a broker takes.
+
+        Returns:
+            The batch; None where the partition's queue is the topic's no more, which may
+            happen while the memory is waited for: the room stays in the claim.
 
         Raises:
             KafkaException: Nothing is sent any more; the room stays in the claim.
@@ -189,6 +193,8 @@ class RecordAccumulator:
         with self.appender.lock:
             if self.appender.refusal is not None:
                 self.appender.refusal()
+            if self._queue_at(queue.tp.topic, queue.partition) is not queue:
+                return None
             while queue.open_batch is not None:
                 self._close_open(queue)
             # No call among these, in which an interrupt could come.
@@ -368,11 +374,34 @@ class RecordAccumulator:
 
     def queue_of(self, batch: Batch) -> PartitionQueue | None:
         """The partition that a batch is for; None for one that is not known any more."""
-        topic = self.appender.topics.get(batch.topic)
-        if topic is None or not 0 <= batch.partition < len(topic.queues):
-            return self.directory.gone.get(batch.tp)
-        queue: PartitionQueue = topic.queues[batch.partition]
+        queue = self._queue_at(batch.topic, batch.partition)
+        return self.directory.gone.get(batch.tp) if queue is None else queue
+
+    def _queue_at(self, name: str, partition: int) -> PartitionQueue | None:
+        """The queue of a topic's partition; None where the topic has none."""
+        topic = self.appender.topics.get(name)
+        if topic is None or not 0 <= partition < len(topic.queues):
+            return None
+        queue: PartitionQueue = topic.queues[partition]
         return queue
+
+    def forget(self, name: str) -> None:
+        """Know nothing any more of a topic, unless a record has just come.
+
+        Its queues are among those that are gone then.
+        """
+        with self.appender.lock:
+            topic = self.appender.topics.get(name)
+            if topic is None or not any(queue.length for queue in topic.queues):
+                self.directory.forget(name)
+
+    def drop(self, queue: PartitionQueue) -> bool:
+        """Drop a queue that is gone: False where a batch is in it, or it is to be looked at."""
+        with self.appender.lock:
+            if queue.length or queue.is_due:
+                return False
+            self.directory.gone.pop(queue.tp, None)
+            return True
 
     def queues(self) -> Iterable[PartitionQueue]:
         """All partitions that are known."""

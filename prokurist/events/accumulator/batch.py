@@ -226,6 +226,8 @@ class Batch(BatchBuffer):
         # Whichever comes first, this line or the end: one of the two opens it.
         if self.parts or (self.settled if settled else self.ended):
             waiter.open()
+            # The end may have taken the others before this one came: it would stay for good.
+            self.unwatch(waiter)
         return waiter
 
     def unwatch(self, waiter: Waiter) -> None:

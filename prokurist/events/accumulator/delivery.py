@@ -24,7 +24,7 @@ from prokurist.events.loop_wakes import wakes_of
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from prokurist.events.accumulator.batch import Batch
+    from prokurist.events.accumulator.batch import Batch, Owner
 
 
 DELIVERY_WORDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -161,23 +161,30 @@ def ended(
             began = owner.now()
             until = batch.last_moment if timeout is None else began + as_seconds(timeout)
         elif owner.now() >= until:
-            obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
-            why = obstacle and f". The last error was {type(obstacle).__name__}: {obstacle}"
-            waits = owner.held_up(began, owner.now())
-            why = "".join(f". It waits for {each.reason}" for each in waits) + (why or "")
-            raise TimeoutException(
-                f"{part.name} was not delivered within {owner.now() - began:.3f} s; its "
-                f"delivery goes on until delivery.timeout.ms{why}",
-                waits=waits,
-                last_error=obstacle,
-                # Whatever was sent until now: it may be in the next moment.
-                may_have_happened=True,
-            )
+            raise undelivered(part, owner, began)
         waiter = part.watch()
         try:
             owner.wait(waiter, until)
         finally:
             part.unwatch(waiter)
+
+
+def undelivered(part: Batch, owner: Owner, began: float) -> TimeoutException:
+    """The exception for a wait since then that is over before the record's end."""
+    now = owner.now()
+    obstacle = owner.obstacle(part.created) or owner.last_errors.get(part)
+    waits = owner.held_up(began, now)
+    why = "".join(f". It waits for {each.reason}" for each in waits)
+    if obstacle is not None:
+        why += f". The last error was {type(obstacle).__name__}: {obstacle}"
+    return TimeoutException(
+        f"{part.name} was not delivered within {now - began:.3f} s; its delivery goes on until "
+        f"delivery.timeout.ms{why}",
+        waits=waits,
+        last_error=obstacle,
+        # Whatever was sent until now: it may be in the next moment.
+        may_have_happened=True,
+    )
 
 
 def result_of(
@@ -246,6 +253,8 @@ async def awaited(delivery: Delivery) -> RecordMetadata:
         IllegalStateException: It is not done, and this is a delivery callback.
         KafkaException: The record has failed.
         RuntimeError: It is not done, and no asyncio loop runs in this thread.
+        TimeoutException: Its `delivery.timeout.ms` is over, and the network thread, which a
+            callback holds up, has not come to it.
     """
     await await_end(delivery._batch, delivery._index)  # noqa: SLF001 - a handle's own function
     return delivery.result()
@@ -253,17 +262,29 @@ async def awaited(delivery: Delivery) -> RecordMetadata:
 
 async def await_end(batch: Batch, index: int) -> None:
     """Wait, in a coroutine, for the end of a record; see `awaited`."""
-    while not (part := batch.part(index)[0]).ended:
+    began = math.nan
+    while True:
+        part, _ = batch.part(index)
         owner = part.owner
-        if owner is not None:
+        if part.ended:
+            return
+        if owner is None:
+            continue  # It was split in this moment.
+        now = owner.now()
+        if math.isnan(began):
             owner.refuse_in_callback("await of a record that is not done")
-            wakes = wakes_of(running_loop())
-            future = wakes.future_of(part, part.watch)
-            try:
-                await future
-            except BaseException:
-                wakes.forget(part, future)
-                raise
+            began = now
+        elif now >= part.last_moment:
+            raise undelivered(part, owner, began)
+        wakes = wakes_of(running_loop())
+        future = wakes.future_of(part, part.watch, part.last_moment - now)
+        try:
+            await future
+        except BaseException:
+            waiter = wakes.forget(part, future)
+            if waiter is not None:
+                part.unwatch(waiter)
+            raise
 
 
 def running_loop() -> AbstractEventLoop:

@@ -2,8 +2,9 @@
 
 Thread: the network thread alone changes it; application threads read what it has put in place.
 
-Invariants: a partition's queue is the same object for as long as a batch may be in it, also
-where the topic was created again with fewer partitions. A topic has as many queues as rows in
+Invariants: a partition's queue is the same object for as long as a batch may be in it, or on
+the wire, also where the topic was created again with fewer partitions, or was forgotten. No
+batch is begun in one that is no topic's. A topic has as many queues as rows in
 the answer, whatever numbers these have: Kafka's partitions are 0 to n − 1. One that is missing
 among them has a queue and no leader; a number beyond them is no partition.
 """
@@ -26,7 +27,8 @@ class TopicDirectory:
         on_leaders: Called with a topic of which partitions have other leaders than before.
 
     Attributes:
-        gone: Queues of partitions that a topic has no more, with what waits in them.
+        gone: Queues of partitions that a topic has no more, or whose topic was forgotten, with
+            what waits in them, until the network thread drops them.
         leaderless: The topics of which partitions have no leader.
     """
 
@@ -86,13 +88,14 @@ class TopicDirectory:
         gone = self.gone.pop(TopicPartition(name, number), None)
         return PartitionQueue(name, number) if gone is None else gone
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Know nothing any more of topics that nothing was sent to for long."""
-        for name in names:
-            self._topics.pop(name, None)
-            self._views.pop(name, None)
-            self._limits.forget(name)
-            self.leaderless.discard(name)
+    def forget(self, name: str) -> None:
+        """Know nothing any more of a topic that nothing was sent to for long."""
+        topic = self._topics.pop(name, None)
+        if topic is not None:
+            self.gone |= {queue.tp: queue for queue in topic.queues}
+        self._views.pop(name, None)
+        self._limits.forget(name)
+        self.leaderless.discard(name)
 
     def __repr__(self) -> str:
         return f"TopicDirectory({len(self._topics)} topics)"

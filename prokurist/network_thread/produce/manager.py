@@ -240,18 +240,10 @@ class ProduceManager:
             self._due = self._timer.at(moment, "batches that linger or expire", nothing)
 
     def sending(self, queue: PartitionQueue) -> PartitionSending:
-        """Return the sending state of a partition.
-
-        Also while its topic is forgotten: numbers that began again under the same epoch would
-        pass for those of batches that were written long ago.
-        """
+        """Return the sending state of a partition."""
         found: PartitionSending | None = queue.sending
         if found is None:
-            found = self._sendings.get(queue.tp)
-            if found is None:
-                found = self._sendings[queue.tp] = PartitionSending(queue)
-            found.queue = queue
-            queue.sending = found
+            found = queue.sending = self._sendings[queue.tp] = PartitionSending(queue)
         return found
 
     def _sending_of(self, batch: Batch) -> PartitionSending | None:
@@ -391,6 +383,28 @@ class ProduceManager:
         ]
         for number in gone:
             del self._destinations[number]
+        self._drop_partitions()
+
+    def _drop_partitions(self) -> None:
+        """Drop what is kept of partitions that are gone, once nothing of them is on its way.
+
+        Numbers go with that. Where they were of the present epoch, another one begins: under
+        the same one a broker would take the next batches for those that it has had.
+        """
+        were_numbered = False
+        for queue in list(self._accumulator.directory.gone.values()):
+            sending = self._sendings.get(queue.tp)
+            if sending is not None and not (
+                sending.is_idle and sending not in self._leaderless
+            ):
+                continue
+            if not self._accumulator.drop(queue) or sending is None:
+                continue
+            del self._sendings[queue.tp]
+            current = None if self._ids is None else self._ids.current
+            were_numbered |= current is not None and sending.producer == current
+        if were_numbered and self._ids is not None:
+            self._ids.begin_again()
 
     def _on_refused(self, error: KafkaException, topics: frozenset[str]) -> None:
         """The cluster refuses topics: what was not sent of them fails at once."""

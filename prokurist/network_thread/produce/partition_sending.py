@@ -245,6 +245,11 @@ class PartitionSending:
             for each in others
         )
 
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing of it is on the wire or to be sent again, and it is on no list."""
+        return not (self.in_flight or self.retries or self.pause or self.is_listed)
+
     def __repr__(self) -> str:
         return (
             f"PartitionSending({self.queue.tp}, {len(self.in_flight)} in flight, "

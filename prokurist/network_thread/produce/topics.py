@@ -145,8 +145,9 @@ class ProducerTopics:
                 topic.is_used = False
                 self._used_at[name] = now
             elif now - self._used_at.get(name, now) >= self._idle:
-                self._accumulator.directory.forget([name])
-                self._used_at.pop(name, None)
+                self._accumulator.forget(name)
+                if name not in self._accumulator.appender.topics:
+                    self._used_at.pop(name, None)
 
     def __repr__(self) -> str:
         return f"ProducerTopics({len(self._used_at)} topics)"

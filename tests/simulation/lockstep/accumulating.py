@@ -12,9 +12,10 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.errors import IllegalStateException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
-from prokurist.events.accumulator.buffer_memory import BufferMemory
+from prokurist.events.accumulator.buffer_memory import BufferMemory, Claim
 from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
+from prokurist.events.accumulator.rows import NO_HEADERS
 from prokurist.events.log_event_queue import LogEventQueue
 from prokurist.events.trace import Trace
 from prokurist.events.waiter import Waiter
@@ -207,6 +208,34 @@ def an_append_races_a_close(stage: Stage) -> None:
         assert any(each is batch for each in known), f"{batch!r} is lost"
 
 
+def a_topic_is_forgotten_while_a_batch_begins(stage: Stage) -> None:
+    """The batch is begun in a queue that is kept, or not at all, and its room comes back."""
+    taking = Taking(stage)
+    taking.over = True
+    accumulator, memory = taking.accumulator, taking.accumulator.memory
+    queue = taking.appender.topics["t"].queues[0]
+    begun: list[Batch | None] = []
+
+    def app() -> None:
+        claim = Claim(100)
+        assert memory.take(claim)
+        begun.append(accumulator.begin(queue, claim, 7, None, b"v", NO_HEADERS, None))
+        memory.leave(claim)
+
+    def network() -> None:
+        accumulator.forget("t")
+        accumulator.drop(queue)
+
+    stage.enter("app", app)
+    stage.enter("forgetting", network)
+    stage.run()
+    (batch,) = begun
+    if batch is None:
+        assert memory.free == memory.total
+    else:
+        assert accumulator.queue_of(batch) is queue, f"{batch!r} is lost"
+
+
 def events_race_the_polls_that_tell_them(stage: Stage) -> None:
     """Each event is told once, in order, or counted as dropped; a poll that waits is woken."""
     woken = False
@@ -263,6 +292,7 @@ SCENES: Final[tuple[Scene, ...]] = (
     a_batch_grows_while_it_is_taken,
     a_sender_waits_for_memory,
     an_append_races_a_close,
+    a_topic_is_forgotten_while_a_batch_begins,
     events_race_the_polls_that_tell_them,
 )
 LONG_SCENES: Final[tuple[Scene, ...]] = (senders_wait_for_memory,)

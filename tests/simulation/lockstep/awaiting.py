@@ -30,6 +30,13 @@ class Awaited:
         self.is_done = True
 
 
+class Timer:
+    """The timer of a wait, whose time never comes."""
+
+    def cancel(self) -> None:
+        """Do nothing."""
+
+
 class Loop:
     """What `LoopWakes` asks of an event loop."""
 
@@ -40,6 +47,12 @@ class Loop:
     def create_future(self) -> Any:
         """A future of the stand-in's own."""
         return Awaited()
+
+    def call_later(
+        self, _seconds: float, _callback: Callable[..., object], *_arguments: object
+    ) -> Timer:
+        """Have something called never: an end comes in each scene."""
+        return Timer()
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
         """Have something called in the next turn."""
@@ -66,7 +79,7 @@ def play(stage: Stage, count: int, tasks: int) -> None:
 
     def live() -> None:
         futures = [
-            wakes.future_of(batch, batch.watch) for batch in ending for _ in range(tasks)
+            wakes.future_of(batch, batch.watch, 1.0) for batch in ending for _ in range(tasks)
         ]
         while not all(each.done() for each in futures):
             stage.wait(lambda: bool(loop.ready), math.inf, "the loop")
@@ -88,13 +101,36 @@ def batches_end_while_the_loop_takes_others(stage: Stage) -> None:
     play(stage, 3, 1)
 
 
+def a_task_is_cancelled_while_its_batch_ends(stage: Stage) -> None:
+    """Another that begins to await the record then goes on, and no waiter is left."""
+    loop = Loop()
+    wakes = LoopWakes(loop)  # type: ignore[arg-type]  # all that is asked of a loop
+    (batch,) = batches(1)
+
+    def live() -> None:
+        cancelled = wakes.future_of(batch, batch.watch, 1.0)
+        waiter = wakes.forget(batch, cancelled)
+        if waiter is not None:
+            batch.unwatch(waiter)
+        future = wakes.future_of(batch, batch.watch, 1.0)
+        while not future.done():
+            stage.wait(lambda: bool(loop.ready), math.inf, "the loop")
+            loop.ready.popleft()()
+
+    stage.enter("loop", live)
+    stage.enter("network", lambda: batch.end(Outcome(0)))
+    stage.run()
+    assert not wakes._waiting, "a batch that has ended is kept"
+    assert not batch._waiters, "the batch keeps a waiter"
+
+
 def a_loop_closes_while_a_batch_ends(stage: Stage) -> None:
     """The network thread goes on, and the loop's tasks are left."""
     loop = Loop()
     wakes = LoopWakes(loop)  # type: ignore[arg-type]  # all that is asked of a loop
     ending = batches(2)
     for batch in ending:
-        wakes.future_of(batch, batch.watch)
+        wakes.future_of(batch, batch.watch, 1.0)
 
     def network() -> None:
         for batch in ending:
@@ -132,5 +168,6 @@ SCENES: Final[tuple[Scene, ...]] = (
     an_end_races_a_wait_that_is_over,
     a_batch_ends_while_it_is_awaited,
     batches_end_while_the_loop_takes_others,
+    a_task_is_cancelled_while_its_batch_ends,
     a_loop_closes_while_a_batch_ends,
 )

@@ -300,6 +300,12 @@ BUGS: Final = (
         accumulating.two_senders_begin,
     ),
     Bug(
+        "a batch begins in a queue that was forgotten",
+        "events.accumulator.accumulator",
+        (("self._queue_at(queue.tp.topic, queue.partition) is not queue", "False"),),
+        accumulating.a_topic_is_forgotten_while_a_batch_begins,
+    ),
+    Bug(
         "a batch grows that was taken or has grown meanwhile",
         "events.accumulator.accumulator",
         (
@@ -381,8 +387,8 @@ BUGS: Final = (
                 "        while self._opened:\n",
             ),
             (
-                "                    future.set_result(None)\n",
-                "                    future.set_result(None)\n        self._woken = False\n",
+                "self._go_on(self._opened.popleft())\n",
+                "self._go_on(self._opened.popleft())\n        self._woken = False\n",
             ),
         ),
         awaiting.batches_end_while_the_loop_takes_others,

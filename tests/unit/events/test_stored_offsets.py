@@ -192,8 +192,10 @@ def test_what_an_interrupted_poll_had_is_not_outstanding() -> None:
     """It is returned again; what earlier polls returned stays outstanding."""
     subscription = storing(most=10)
     returns(subscription, 0, 1)
+    bookmark = subscription.bookmark(A, ticket(subscription))
+    assert bookmark is not None
     returns(subscription, 2, 3)
-    subscription.take_back(A, ticket(subscription), Position(2, 1))
+    subscription.take_back(A, bookmark)
     assert subscription.outstanding().records == 2
     assert subscription.finish(A, 0)
     assert subscription.finish(A, 1)

@@ -57,5 +57,5 @@ def test_a_topic_that_was_created_again_may_have_larger_batches() -> None:
     directory.update(cluster(0, topic=UUID(int=2)), ["t"])
     assert limits.of("t") == 1000
     limits.refuse("t", 400, 0.0)
-    directory.forget(["t"])
+    directory.forget("t")
     assert limits.of("t") == 1000
