@@ -264,3 +264,70 @@ def test_parked_messages_end() -> None:
         assert told == [code] * 2
         with pytest.raises(RuntimeError, match="closed"):
             producer.produce("orders", b"v")
+
+
+def test_a_missing_topic_does_not_hold_up_other_parked_messages() -> None:
+    """B522: those of a topic that exists go out when a broker answers."""
+    told: list[tuple[str, KafkaError | None]] = []
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    with producer_in(
+        world, on_delivery=lambda error, message: told.append((message.topic(), error))
+    ) as producer:
+        producer.produce("none", b"v")
+        producer.produce("orders", b"w")
+        world.control.restart(1)
+        assert producer.flush(5.0) == 1
+        assert told == [("orders", None)]
+        assert producer.flush() == 0
+    assert told[1:] == [("none", KafkaError._UNKNOWN_TOPIC)]
+
+
+def test_a_flush_waits_for_what_a_callback_parks() -> None:
+    """B523: a message for a dead-letter topic, say, which is not known yet."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 1})
+    with producer_in(world) as producer:
+        producer.produce(
+            "orders",
+            b"v",
+            on_delivery=lambda *_: producer.produce("none", b"w", on_delivery=hearing(told)),
+        )
+        assert producer.flush() == 0
+        assert told == [KafkaError._UNKNOWN_TOPIC]
+        producer.produce("orders", b"v", on_delivery=lambda *_: producer.produce("none", b"w"))
+        assert producer.flush(2.0) == 1
+
+
+def test_a_parked_message_that_is_too_large_is_told() -> None:
+    """B521: its callback is called, where `produce` would have raised."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    keys = {"message.max.bytes": 1000}
+    with producer_in(world, on_delivery=hearing(told), **keys) as producer:
+        producer.produce("orders", b"x" * 2000)
+        world.control.restart(1)
+        assert producer.flush() == 0
+    assert told == [KafkaError.MSG_SIZE_TOO_LARGE]
+
+
+def test_a_partitioner_that_raises_for_a_parked_message_is_told() -> None:
+    """B521: and messages behind it go out."""
+    told: list[KafkaError | None] = []
+
+    def choose(_topic: str, key: bytes, *_: object) -> int:
+        if key == b"bad":
+            raise ValueError("no partition for it")
+        return 0
+
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    with producer_in(world, on_delivery=hearing(told), partitioner=choose) as producer:
+        producer.produce("orders", b"v", b"bad")
+        producer.produce("orders", b"w", b"good")
+        world.control.restart(1)
+        assert producer.flush() == 0
+    assert "no partition for it" in str(told[0])
+    assert told[1] is None
+    assert values_of(world) == [b"w"]

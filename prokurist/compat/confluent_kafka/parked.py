@@ -1,10 +1,13 @@
 """Messages for topics that no broker has described yet: `produce` does not wait for them.
 
-Thread: any. They go out, in their order, in whichever call comes first after the topic is
-known, or on a thread that runs while there are such messages.
+Thread: any. A thread that runs while there are such messages sends them, in their order; calls
+wait for its end. In virtual time, and in a copy of the process, which has no such thread, calls
+send them.
 
-Invariants: while a topic has parked messages, a further one goes behind them. What is sent is
-sent under the lock, so that no other message of the topic comes between.
+Invariants: while a topic has parked messages, a further one goes behind them. One thread sends,
+outside of the lock, since a send may wait for room: the message stays first in its queue until
+it is sent, so that no other message of the topic comes between. No interrupt reaches that
+thread, so none loses a message or sends it twice.
 """
 
 import threading
@@ -16,15 +19,15 @@ from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.sent import Sent
 from prokurist.compat.confluent_kafka.values import Headers
+from prokurist.errors import BufferExhaustedException, TimeoutException
 from prokurist.errors import KafkaException as OurException
-from prokurist.errors import TimeoutException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.events.clock import Deadline
 
 PATIENCE: Final = 0.25
 """Seconds for which the first message of a topic waits: a broker that is there answers."""
 LOOK: Final = 0.1
-"""Seconds of a look of the thread, or of a poll, at one topic."""
+"""Seconds of a look at one topic: one that does not exist does not hold up the others."""
 SHORTEST: Final = 0.001
 
 
@@ -51,8 +54,8 @@ class Parcel(NamedTuple):
         return RecordMetadata(self.topic, self.partition, -1, self.timestamp)
 
 
-Send: TypeAlias = Callable[[Parcel], None]
-"""Sends a message of a topic that is known."""
+Send: TypeAlias = Callable[[Parcel], OurException | None]
+"""Sends a message of a topic that is known; returns why there is no room for it, or None."""
 
 
 class ParkedMessages:
@@ -83,6 +86,7 @@ class ParkedMessages:
         self._lock = threading.RLock()
         self._known: set[str] = set()
         self._queues: dict[str, deque[Parcel]] = {}
+        self._sending: Parcel | None = None
         self._thread: threading.Thread | None = None
 
     def park(self, parcel: Parcel, send: Send) -> bool:
@@ -115,28 +119,61 @@ class ParkedMessages:
         return True
 
     def advance(self, send: Send, wait: float) -> None:
-        """Send what can be sent by now, and fail what has waited for too long.
+        """Wait until nothing is parked, or send what can be sent where there is no thread.
 
         Args:
             send: Sends a message.
             wait: Seconds, for all topics together.
         """
+        with self._lock:  # Between a message that is parked and the start of its thread.
+            thread = self._thread
+        if thread is not None and thread.is_alive():
+            if wait > 0:
+                thread.join(wait)
+            return
         deadline = Deadline.after(self._now(), wait)
         for topic in tuple(self._queues):
-            error = self._find(topic, min(deadline.remaining(self._now()), self._until_due()))
+            self._send_of(topic, send, deadline.remaining(self._now()))
+
+    def join(self, wait: float) -> None:
+        """Wait for the end of the thread: what it was sending has been told then."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(wait)
+
+    def _send_of(self, topic: str, send: Send, wait: float) -> None:
+        """Send what can be sent of a topic, and fail what has waited for too long."""
+        error = self._find(topic, min(wait, LOOK, self._until_due()))
+        while (parcel := self._take(topic, error)) is not None:
+            try:
+                refusal = send(parcel) if error is None else error
+            except BaseException:
+                self._sending = None
+                raise
             with self._lock:
-                queue = self._queues.get(topic, deque())
-                while queue and self._is_over(queue[0], error):
-                    parcel = queue.popleft()
-                    if error is None:
-                        send(parcel)
-                    else:
-                        parcel.sent.end(parcel.place, self._failure(topic, error))
-                if not queue:
-                    self._queues.pop(topic, None)
-                    # Behind the last of them: until now further ones have to be parked.
-                    if error is None:
-                        self._known.add(topic)
+                self._sending = None
+                if refusal is not None and not self._is_over(parcel, refusal):
+                    return  # There is no room: it is tried again at the next look.
+                self._queues[topic].popleft()
+            if refusal is not None:
+                parcel.sent.end(parcel.place, self._failure(topic, refusal))
+
+    def _take(self, topic: str, error: OurException | None) -> Parcel | None:
+        """The first message of a topic, if it waits no longer; it stays in its queue."""
+        with self._lock:
+            queue = self._queues.get(topic)
+            if queue is None:
+                return None
+            if queue:
+                if error is not None and not self._is_over(queue[0], error):
+                    return None
+                self._sending = queue[0]
+                return queue[0]
+            del self._queues[topic]
+            # Behind the last of them: until now further ones have to be parked.
+            if error is None:
+                self._known.add(topic)
+            return None
 
     def _find(self, topic: str, wait: float) -> OurException | None:
         """Look up a topic; why it is not known."""
@@ -149,8 +186,8 @@ class ParkedMessages:
                 self._known.add(topic)
         return None
 
-    def _is_over(self, parcel: Parcel, error: OurException | None) -> bool:
-        """Whether a message waits no longer, with what a look-up has ended with."""
+    def _is_over(self, parcel: Parcel, error: OurException) -> bool:
+        """Whether a message waits no longer, after this error of a look-up or a send."""
         if not isinstance(error, TimeoutException):
             return True
         is_missing = error_of(error, delivery=True) == KafkaError._UNKNOWN_TOPIC
@@ -159,6 +196,8 @@ class ParkedMessages:
 
     def _failure(self, topic: str, error: OurException) -> KafkaError:
         found = error_of(error, delivery=True)
+        if isinstance(error, BufferExhaustedException):
+            return KafkaError(KafkaError._MSG_TIMED_OUT, str(error))
         if not isinstance(error, TimeoutException):
             return found
         return KafkaError(found.code(), f"{topic} was not known in time: {error}")
@@ -172,16 +211,21 @@ class ParkedMessages:
         return max(SHORTEST, min((each - now for each in ends if each > now), default=LOOK))
 
     def fail(self, error: KafkaError) -> None:
-        """Fail all of them."""
+        """Fail all of them but for one that is being sent."""
         with self._lock:
-            for queue in self._queues.values():
+            for topic, queue in tuple(self._queues.items()):
                 for parcel in queue:
-                    parcel.sent.end(parcel.place, error)
-            self._queues.clear()
+                    if parcel is not self._sending:
+                        parcel.sent.end(parcel.place, error)
+                if self._sending is not None and self._sending.topic == topic:
+                    self._queues[topic] = deque([self._sending])
+                else:
+                    del self._queues[topic]
 
     def _run(self, send: Send) -> None:
         while True:
-            self.advance(send, LOOK)
+            for topic in tuple(self._queues):
+                self._send_of(topic, send, LOOK)
             with self._lock:
                 if not self._queues:
                     self._thread = None

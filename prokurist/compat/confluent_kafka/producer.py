@@ -36,8 +36,6 @@ from prokurist.events.accumulator.record_metadata import RecordMetadata
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.producer.producer import KafkaProducer
 
-_RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
-"""Error codes that `produce` itself raises, without any callback."""
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
 _BYTES: Final = (bytes, bytearray, memoryview)
@@ -164,7 +162,7 @@ class Producer(ConfluentClient):
         self._waiting.add(sent)
         try:
             if not self._parked.park(parcel, self._send_parked):
-                self._send(parcel)
+                self._raise_refusal(sent, self._send(parcel))
         except OurException as error:
             self._waiting.discard(sent)
             raise exception_of(error) from error
@@ -172,30 +170,52 @@ class Producer(ConfluentClient):
             self._waiting.discard(sent)
             raise
 
-    def _send_parked(self, parcel: Parcel) -> None:
-        """Send a message that was parked; what `produce` would raise its callback is told."""
-        try:
-            self._send(parcel)
-        except BufferError as error:
-            failure = KafkaError(KafkaError._QUEUE_FULL, str(error))
-        except KafkaException as error:
-            failure = error.args[0]
-        except OurException as error:
-            failure = error_of(error, delivery=True)
-        else:
-            return
-        parcel.sent.end(parcel.place, failure)
-
-    def _send(self, parcel: Parcel) -> None:
-        """Send a message of a topic that is known.
+    def _raise_refusal(self, sent: Sent, refusal: OurException | None) -> None:
+        """Raise the reason why a message was refused; its callback is not called then.
 
         Raises:
             BufferError: As `produce`.
             KafkaException: As `produce`.
         """
+        if refusal is None:
+            return
+        sent.callback = None
+        raise (
+            BufferError(str(refusal)) if sent.ended is None else exception_of(refusal)
+        ) from refusal
+
+    def _send_parked(self, parcel: Parcel) -> OurException | None:
+        """Send a message that was parked; what `produce` would raise its callback is told.
+
+        Returns:
+            The reason why there is no room for it; None where it is sent or has failed.
+        """
+        try:
+            refusal = self._send(parcel)
+        except KafkaException as error:
+            failure = error.args[0]
+        except OurException as error:
+            failure = error_of(error, delivery=True)
+        except Exception as error:  # noqa: BLE001 - a user's partitioner has raised it
+            failure = KafkaError(KafkaError._FAIL, f"{type(error).__name__}: {error}")
+        else:
+            return refusal if isinstance(refusal, BufferExhaustedException) else None
+        parcel.sent.end(parcel.place, failure)
+        return None
+
+    def _send(self, parcel: Parcel) -> OurException | None:
+        """Send a message of a topic that is known.
+
+        Returns:
+            The reason why it was refused: there is no room, or it is too large. Of the latter
+            the message has ended.
+
+        Raises:
+            KafkaException: `_UNKNOWN_PARTITION`.
+        """
         topic, partition, sent = parcel.topic, parcel.partition, parcel.sent
         if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
-            return
+            return None
         delivery = self._producer.send(
             topic,
             parcel.value,
@@ -205,14 +225,14 @@ class Producer(ConfluentClient):
             parcel.timestamp or None,
             sent,
         )
-        if sent.ended is not None and sent.ended[0] in _RAISED:
+        if sent.refused is not None:
+            refusal, sent.refused = sent.refused, None
+            return refusal
+        if sent.ended is not None and sent.ended[0] == KafkaError.MSG_SIZE_TOO_LARGE:
             failure = delivery.exception(0)
-            if isinstance(failure, BufferExhaustedException):
-                sent.callback = None
-                raise BufferError(str(failure)) from failure
             if isinstance(failure, RecordTooLargeException):
-                sent.callback = None
-                raise exception_of(failure) from failure
+                return failure
+        return None
 
     def _lacks(self, sent: Sent, topic: str, partition: int) -> bool:
         """Return True if a topic lacks a partition, after its error was reported or raised.
@@ -322,8 +342,8 @@ class Producer(ConfluentClient):
         """
         self._require_open()
         deadline = Deadline.after(self._now(), seconds(timeout, self._settings.wait + _LAST))
-        self._send_all_parked(deadline)
         while True:
+            self._send_all_parked(deadline)
             try:
                 self._producer.flush(deadline.remaining(self._now()))
             except TimeoutException:
@@ -331,8 +351,10 @@ class Producer(ConfluentClient):
                 return len(self)
             except OurException as error:
                 raise exception_of(error) from error
-            # A callback may have sent more.
-            if not self._serve() or not self._waiting:
+            served = self._serve()
+            # A callback may have sent or parked more.
+            has_more = served or self._parked
+            if not (self._waiting and has_more) or deadline.expired(self._now()):
                 return len(self)
 
     def purge(
@@ -386,6 +408,7 @@ class Producer(ConfluentClient):
         self._parked.fail(KafkaError(KafkaError._PURGE_QUEUE, "the producer was closed first"))
         self._closed = True
         given_up = self._producer.close(deadline.remaining(self._now()))
+        self._parked.join(_LAST)
         self._serve()
         return given_up == 0 and not had_parked
 

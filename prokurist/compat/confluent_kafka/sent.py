@@ -7,6 +7,7 @@ from typing import TypeAlias
 from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.values import TIMESTAMP_CREATE_TIME, Message
+from prokurist.errors import BufferExhaustedException
 from prokurist.errors import KafkaException as OurException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
 
@@ -23,9 +24,13 @@ class Sent:
         key: Its key.
         value: Its value.
         callback: The user's; None for none.
+
+    Attributes:
+        ended: Its error or None, and its message; None while it is on its way.
+        refused: The reason for which the client below has not taken it; None if it has.
     """
 
-    __slots__ = ("_began", "_key", "_now", "_queue", "_value", "callback", "ended")
+    __slots__ = ("_began", "_key", "_now", "_queue", "_value", "callback", "ended", "refused")
 
     def __init__(
         self,
@@ -42,9 +47,14 @@ class Sent:
         self._began = now()
         self.callback: OnDelivery | None = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
+        self.refused: BufferExhaustedException | None = None
 
     def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
-        """It is delivered or has failed; on the network thread."""
+        """It is delivered or has failed, on the network thread; or is refused, on any."""
+        if isinstance(error, BufferExhaustedException):
+            # Within `send`: it is for the sender to raise it, or to try again.
+            self.refused = error
+            return
         self.end(metadata, None if error is None else error_of(error, delivery=True))
 
     def end(self, metadata: RecordMetadata, failure: KafkaError | None) -> None:
