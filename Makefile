@@ -99,13 +99,14 @@ soak-upgrade: .venv/ready #: readers while 3.9.2 is upgraded node by node: make 
 	@$(PY) -m tests.soak --upgrade $(UPGRADE) --seed $(SEED)
 
 PROTOCOL ?= both
+CLIENTS ?= core
 chaos-groups: MINUTES = 20
-chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both
-	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL)
+chaos-groups: .venv/ready #: groups in trouble, by seed: make chaos-groups MINUTES=20 SEED=1 PROTOCOL=both CLIENTS=all
+	@$(PY) -m tests.chaos --minutes $(MINUTES) --seed $(SEED) --protocol $(PROTOCOL) --clients $(CLIENTS)
 
 chaos-writers: MINUTES = 20
-chaos-writers: .venv/ready #: producers in trouble, by seed: make chaos-writers MINUTES=20 SEED=1
-	@$(PY) -m tests.chaos --writers --minutes $(MINUTES) --seed $(SEED)
+chaos-writers: .venv/ready #: producers in trouble, by seed: make chaos-writers MINUTES=20 SEED=1 CLIENTS=all
+	@$(PY) -m tests.chaos --writers --minutes $(MINUTES) --seed $(SEED) --clients $(CLIENTS)
 
 COUNT ?= 200
 conformance: .venv/ready #: the model beside real brokers, by seed: make conformance SEED=1 COUNT=200

@@ -1,6 +1,7 @@
 """Groups in trouble: `make chaos-groups`, or `python -m tests.chaos --minutes 20 --seed 1`.
 
-Writers in trouble: `make chaos-writers`, or the same with `--writers`.
+Writers in trouble: `make chaos-writers`, or the same with `--writers`. With `--clients=faces`
+or `all` they go by the names of confluent-kafka and kafka-python, too.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 from prokurist.testing.kafka import RealKafka
 from tests.chaos import chaos_of_writers
 from tests.chaos.chaos import PROPERTIES, PROTOCOLS, run
+from tests.chaos.clients import CLIENTS
 
 
 def main() -> int:
@@ -17,6 +19,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="both")
+    parser.add_argument("--clients", choices=list(CLIENTS), default="core")
     parser.add_argument("--writers", action="store_true", help="producers, not groups")
     given = parser.parse_args()
 
@@ -24,14 +27,17 @@ def main() -> int:
         sys.stdout.write(words + "\n")
         sys.stdout.flush()
 
+    clients = CLIENTS[given.clients]
     if given.writers:
         with RealKafka(nodes=3, controls=True) as kafka:
-            written = chaos_of_writers.run(kafka, given.seed, given.minutes * 60, say)
+            written = chaos_of_writers.run(
+                kafka, given.seed, given.minutes * 60, say, clients=clients
+            )
         say(written.summary())
         return bool(written.wrongs)
     with RealKafka(nodes=3, controls=True, properties=PROPERTIES) as kafka:
         flavours = PROTOCOLS[given.protocol]
-        outcome = run(kafka, given.seed, given.minutes * 60, flavours, say)
+        outcome = run(kafka, given.seed, given.minutes * 60, flavours, say, clients)
     say(outcome.summary())
     return bool(outcome.wrongs)
 

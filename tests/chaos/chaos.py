@@ -146,6 +146,7 @@ def run(
     seconds: float,
     flavours: Sequence[str],
     say: Callable[[str], object] = print,
+    clients: Sequence[str] = ("core",),
 ) -> ChaosResult:
     """Trouble groups for so long, and judge what they did.
 
@@ -155,6 +156,7 @@ def run(
         seconds: For how long troubles are made; a quiet time comes after it.
         flavours: Which groups there are; keys of `FLAVOURS`.
         say: Is told of each trouble of the cluster.
+        clients: Clients of the members, which take them by turns; keys of `READERS`.
     """
     outcome = ChaosResult(seed)
     began = time.monotonic()
@@ -166,7 +168,7 @@ def run(
         nursery = Nursery()
         stack.callback(nursery.close)
         process_groups = [
-            ProcessGroup(nursery, kafka.bootstrap, topic, each, seed, folder)
+            ProcessGroup(nursery, kafka.bootstrap, topic, each, seed, folder, clients)
             for each in flavours
         ]
         for process_group in process_groups:

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,12 +95,13 @@ class WritersResult:
 class Writers(ProcessGroup):
     """The writers of a run: one of each style, replaced when it is killed."""
 
-    def duty(self, slot: int, name: str) -> WriterDuty:
+    def duty(self, slot: int, turn: int, name: str) -> WriterDuty:
         """What a writer is told."""
         return WriterDuty(
             bootstrap=self.bootstrap,
             topic=self.topic,
             name=name,
+            client=self.clients[(slot + turn) % len(self.clients)],
             style=list(STYLES)[slot],
             journal=str(self.folder / f"{name}.journal"),
             seed=f"{self.seed} {name}",
@@ -125,6 +126,7 @@ def run(
     say: Callable[[str], object] = print,
     *,
     pace: float = 1.0,
+    clients: Sequence[str] = ("core",),
 ) -> WritersResult:
     """Trouble writers for so long, and hold what they were told against the logs.
 
@@ -134,6 +136,7 @@ def run(
         seconds: For how long troubles are made; a quiet time comes after it.
         say: Is told of each trouble of the cluster.
         pace: See `writer_troubles`.
+        clients: Clients of the writers, which take them by turns; keys of `SENDERS`.
     """
     outcome = WritersResult(seed)
     began = time.monotonic()
@@ -144,7 +147,7 @@ def run(
     with ExitStack() as stack:
         nursery = Nursery()
         stack.callback(nursery.close)
-        writers = Writers(nursery, kafka.bootstrap, topic, "writers", seed, folder)
+        writers = Writers(nursery, kafka.bootstrap, topic, "writers", seed, folder, clients)
         stack.callback(writers.close)
         stop_measuring = measure(outcome.machine)
         stack.callback(stop_measuring)

@@ -198,6 +198,12 @@ class Judge:
                     f"{life.name} has committed {offset} of partition {partition}, and "
                     f"{self._covered[partition]} were processed"
                 )
+            tenure = self._owned[life.name].get(partition)
+            if tenure is not None and offset < tenure.floor:
+                self.verdict.wrong(
+                    f"{life.name} has committed {offset} of partition {partition}, and "
+                    f"{tenure.floor} was committed when it was given it"
+                )
             self._committed[partition] = max(self._committed[partition], offset)
 
     def on_looking(self, life: Life, _now: float, _nothing: None) -> None:

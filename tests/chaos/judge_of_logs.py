@@ -132,12 +132,14 @@ class JudgeOfLogs:
         for sequence in range(first, end):
             self._fates[life.name, stream, sequence] = Fate(life)
 
-    def on_sent(self, life: Life, now: float, what: tuple[int, int, list[int]]) -> None:
-        """They were sent, to these partitions."""
+    def on_sent(self, life: Life, now: float, what: tuple[int, int, list[int | None]]) -> None:
+        """They were sent, to these partitions, where the client has told them by then."""
         stream, first, partitions = what
         for sequence, partition in enumerate(partitions, first):
             fate = self._fates[life.name, stream, sequence]
-            fate.partition, fate.sent = partition, now
+            fate.sent = now
+            if partition is not None:
+                fate.partition = partition
 
     def on_acked(self, life: Life, now: float, what: tuple[int, int, int, int, float]) -> None:
         """A delivery has ended well."""

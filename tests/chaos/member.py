@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from prokurist import (
-    ConsumerRecord,
     KafkaConsumer,
     OffsetAndMetadata,
     TimeoutException,
@@ -28,33 +27,25 @@ from prokurist import (
     errors,
 )
 from tests.chaos.journal import Journal
+from tests.chaos.readers import CALL, CLOSE, POLL, READERS, REFUSED, Came, Hiccup
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
 from tests.oracles.watching import requests_of
 from tests.soak.lateness import starved_since, thread_waits
 from tests.soak.numbering import value_of
 
-POLL: Final = 0.2
-CALL: Final = 2.0
-CLOSE: Final = 5.0
 HEARTBEAT: Final = 0.5
 WINDOW: Final = 2.0
 """Seconds over which requests are counted."""
-EVERY: Final = 5
-"""How many polls with records there are to a commit, where the member commits by itself."""
-
-STYLES: Final = ("sync", "listener", "auto", "explicit", "async")
-"""How a member commits: after some polls, only when it gives partitions up, by
-`enable.auto.commit`, in the middle of what a poll has returned, without waiting."""
-
+HICCUPS: Final = 0.002
+"""Share of records at which the user's deserializer raises, until that has surfaced."""
+CALLBACK_HICCUPS: Final = 0.1
+"""Share of the listener's calls with new partitions that raise."""
 FLAVOURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "consumer": {"group_protocol": "consumer"},
     "cooperative": {"partition_assignment_strategy": "cooperative-sticky"},
     "eager": {"partition_assignment_strategy": "range"},
 }
 """What makes a group: its protocol, and for a classic one how it shares out."""
-
-REFUSED: Final = (errors.CommitFailedException, errors.RebalanceInProgressException)
-"""How a commit may end, beside the end of its time: another member may read that now."""
 
 MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
     "poll": (),
@@ -79,7 +70,8 @@ class Duty:
         group: The group's id.
         topic: What it reads.
         flavour: A key of `FLAVOURS`.
-        style: One of `STYLES`.
+        client: A key of `READERS`.
+        style: One of that reader's.
         instance: `group.instance.id`, if it has one.
         rack: `client.rack`, if it has one.
         journal: The journal's path; what goes to stderr lies beside it.
@@ -90,6 +82,7 @@ class Duty:
     group: str
     topic: str
     flavour: str
+    client: str
     style: str
     instance: str | None
     rack: str
@@ -134,6 +127,34 @@ class Window:
         return told
 
 
+class Deserializer:
+    """A user's deserializer, which raises now and then until the application has seen it.
+
+    Args:
+        lot: Decides when.
+    """
+
+    def __init__(self, lot: random.Random) -> None:
+        self._lot = lot
+        self._refused: bytes | None = None
+
+    def __call__(self, value: bytes) -> bytes:
+        """Return the value.
+
+        Raises:
+            Hiccup: Not yet.
+        """
+        if self._refused is None and self._lot.random() < HICCUPS:
+            self._refused = value
+        if self._refused is not None and self._refused == value:
+            raise Hiccup("the deserializer raises")
+        return value
+
+    def recover(self) -> None:
+        """Take the value that was refused: the error has surfaced."""
+        self._refused = None
+
+
 class Member:
     """One consumer, its listener and its interceptor."""
 
@@ -141,37 +162,42 @@ class Member:
         self._duty = duty
         self._journal = journal
         self._lot = random.Random(duty.seed)  # noqa: S311 - a lot to be drawn again
+        self._deserializer = Deserializer(self._lot)
         self._next: dict[int, int] = {}
         self._reads = 0
         self._in_callbacks = 0.0
-        keys = dict(FLAVOURS[duty.flavour])
+        keys = {
+            "bootstrap_servers": duty.bootstrap,
+            "group_id": duty.group,
+            "max_poll_interval_ms": int(POLL_INTERVAL * 1000),
+            "client_rack": duty.rack,
+            "interceptor_classes": [self],
+            "value_deserializer": self._deserializer,
+            **FLAVOURS[duty.flavour],
+        }
         if duty.flavour != "consumer":
             # With the other protocol the brokers say how long.
             keys["session_timeout_ms"] = int(SESSION * 1000)
             keys["heartbeat_interval_ms"] = int(HEARTBEAT * 1000)
         if duty.instance is not None:
             keys["group_instance_id"] = duty.instance
-        self.consumer = KafkaConsumer(
-            {"bootstrap.servers": duty.bootstrap, "group.id": duty.group},
-            auto_offset_reset="earliest",
-            enable_auto_commit=duty.style == "auto",
-            auto_commit_interval_ms=1000,
-            max_poll_interval_ms=int(POLL_INTERVAL * 1000),
-            metadata_max_age_ms=5000,
-            client_rack=duty.rack,
-            interceptor_classes=[self],
-            **keys,
-        )
-        self._window = Window(self.consumer)
-        self.consumer.subscribe(duty.topic, self)
+        kind = READERS[duty.client]
+        self._reader = kind(duty.topic, keys, duty.style, self)
+        self._window = Window(self._reader.core)
 
     # --- what the client calls -----------------------------------------------------------
 
     def on_partitions_assigned(self, partitions: frozenset[TopicPartition]) -> None:
         """See `ConsumerRebalanceListener`."""
         with self._callback():
-            generation = self.consumer.group_metadata().generation_id
+            raises = self._lot.random() < CALLBACK_HICCUPS
+            if raises and self._duty.flavour == "consumer":
+                # It is called again, and nothing is read before (B412).
+                raise Hiccup("the listener raises")
+            generation = self._reader.core.group_metadata().generation_id
             self._journal.write("assigned", [generation, numbers(partitions)])
+            if raises:
+                raise Hiccup("the listener raises, and is not called again")
 
     def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
         """See `ConsumerRebalanceListener`; most styles commit here."""
@@ -199,7 +225,7 @@ class Member:
         """Poll, process, and now and then commit or ask."""
         if (over := self._window.over()) is not None:
             self._journal.write("window", over)
-        records = list(self._timed("poll", POLL, lambda: self.consumer.poll(POLL)) or ())
+        records = list(self._timed("poll", POLL, self._reader.poll) or ())
         if records:
             self._reads += 1
             self._process(records)
@@ -210,11 +236,11 @@ class Member:
 
     def leave(self) -> None:
         """Leave in order."""
-        self._timed("close", CLOSE, lambda: self.consumer.close(timeout=CLOSE))
+        self._timed("close", CLOSE, self._reader.close)
         self._journal.write("left")
 
-    def _process(self, records: list[ConsumerRecord]) -> None:
-        style, due = self._duty.style, self._reads % EVERY == 0
+    def _process(self, records: list[Came]) -> None:
+        style, due = self._duty.style, self._reads % self._reader.every == 0
         if style == "explicit" and due:
             half = len(records) // 2
             self._note(records[:half])
@@ -222,14 +248,12 @@ class Member:
             self._note(records[half:])
             return
         self._note(records)
-        if style == "sync" and due:
+        if style in ("sync", "stored") and due:
             self._commit_sync()
         elif style == "async" and due:
-            self._timed(
-                "commit_async", 0.0, lambda: self.consumer.commit_async(callback=self._done)
-            )
+            self._timed("commit_async", 0.0, self._reader.commit_async)
 
-    def _note(self, records: list[ConsumerRecord]) -> None:
+    def _note(self, records: list[Came]) -> None:
         """To write them down is what processing them is here."""
         runs: list[list[int]] = []
         for record in records:
@@ -241,43 +265,41 @@ class Member:
             else:
                 runs.append([number, offset, offset + 1])
             self._next[number] = offset + 1
-        if runs:
-            self._journal.write("read", runs)
+        if not runs:
+            return
+        self._journal.write("read", runs)
+        for record in records:
+            self._reader.store(record)
 
     def _commit_sync(self, *, by_hand: bool = False) -> None:
-        offsets = {
-            TopicPartition(self._duty.topic, number): OffsetAndMetadata(offset)
-            for number, offset in self._next.items()
-        }
-        given = offsets if by_hand else None
-        self._timed("commit_sync", CALL, lambda: self.consumer.commit_sync(given, timeout=CALL))
+        given = dict(self._next) if by_hand else None
+        self._timed("commit_sync", CALL, lambda: self._reader.commit(given))
 
-    def _done(self, _offsets: object, error: BaseException | None) -> None:
-        fine = (*REFUSED, errors.RetriableCommitFailedException)
-        if error is not None and not isinstance(error, fine):
-            self._journal.write("wrong", f"commit_async: {type(error).__name__}: {error}")
+    def commit_failed(self, error: BaseException) -> None:
+        """Write down an error that no asynchronous commit may have."""
+        self._journal.write("wrong", f"commit_async: {type(error).__name__}: {error}")
 
     def _ask(self) -> None:
         """Some look-up."""
-        owned = sorted(self.consumer.assignment())
+        reader = self._reader
+        owned = numbers(reader.core.assignment())
         if not owned:
             return
         match self._lot.choice(["committed", "position", "end_offsets"]):
             case "committed":
                 self._journal.write("looking")
-                found = self._timed(
-                    "committed", CALL, lambda: self.consumer.committed(owned, timeout=CALL)
-                )
+                found = self._timed("committed", CALL, lambda: reader.committed(owned))
                 if found is not None:
-                    pairs = [[tp.partition, at.offset] for tp, at in found.items() if at]
-                    self._journal.write("looked", pairs)
+                    self._journal.write("looked", sorted(found.items()))
             case "position":
-                tp = self._lot.choice(owned)
-                self._timed("position", CALL, lambda: self.consumer.position(tp, timeout=CALL))
+                partition = self._lot.choice(owned)
+                self._timed("position", CALL, lambda: reader.position(partition))
             case _:
-                self._timed(
-                    "end_offsets", CALL, lambda: self.consumer.end_offsets(owned, timeout=CALL)
-                )
+                self._timed("end_offsets", CALL, lambda: reader.end_offsets(owned))
+
+    def recover(self) -> None:
+        """Have the deserializer take the value that it has refused: its error has surfaced."""
+        self._deserializer.recover()
 
     # --- how it is measured ---------------------------------------------------------------
 
@@ -288,11 +310,15 @@ class Member:
         try:
             return call()
         except Exception as error:  # noqa: BLE001 - any error is written down
-            ending = type(error).__name__
+            ours = self._reader.ours(error)
+            ending = type(ours).__name__
             # A last automatic commit that was refused comes wrapped.
-            cause = error.__cause__ if kind == "close" else error
-            if not isinstance(cause, MAY_RAISE[kind]):
-                self._journal.write("wrong", f"{kind}: {ending}: {error}")
+            cause = ours.__cause__ if kind == "close" else ours
+            if kind == "poll" and is_hiccup(error):
+                ending = Hiccup.__name__
+                self.recover()
+            elif not isinstance(cause, MAY_RAISE[kind]):
+                self._journal.write("wrong", f"{kind}: {type(error).__name__}: {error}")
         finally:
             took = time.monotonic() - began - (self._in_callbacks - before)
             # Polls in time are by far the most, and what they bring is written down anyway.
@@ -312,6 +338,15 @@ class Member:
     def _forget(self, partitions: frozenset[TopicPartition]) -> None:
         for tp in partitions:
             self._next.pop(tp.partition, None)
+
+
+def is_hiccup(error: BaseException | None) -> bool:
+    """Return True if an error, or a cause of it, is one of the member's own code."""
+    while error is not None:
+        if isinstance(error, Hiccup):
+            return True
+        error = error.__cause__
+    return False
 
 
 def numbers(partitions: frozenset[TopicPartition]) -> list[int]:

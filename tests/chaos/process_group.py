@@ -7,15 +7,16 @@ import os
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from tests.chaos.journal import Event, Reading
-from tests.chaos.member import STYLES, Duty
+from tests.chaos.member import Duty
 from tests.chaos.nursery import AnyDuty, Nursery
+from tests.chaos.readers import READERS
 from tests.chaos.schedule import SLOTS, Blow, blows
 from tests.chaos.verdict import Life
 
@@ -48,7 +49,7 @@ class Slot:
         """Have a new member take the place."""
         self._count += 1
         name = f"{self._process_group.group}-{self.number}.{self._count}"
-        duty = self._process_group.duty(self.number, name)
+        duty = self._process_group.duty(self.number, self._count, name)
         self._journal = Path(duty.journal)
         reading = Reading(self._journal)
         self._life = Life(name, reading.events)
@@ -161,6 +162,7 @@ class ProcessGroup:
         flavour: Which protocol, and how it shares out.
         seed: What draws the lots.
         folder: Where journals go.
+        clients: Clients of its members, which take them by turns.
 
     Attributes:
         lives: Every process that there was.
@@ -173,6 +175,7 @@ class ProcessGroup:
         bootstrap: Where the cluster is.
         topic: What it reads or writes.
         seed: What draws the lots.
+        clients: Clients of its members, which take them by turns.
     """
 
     def __init__(
@@ -183,6 +186,7 @@ class ProcessGroup:
         flavour: str,
         seed: int,
         folder: Path,
+        clients: Sequence[str] = ("core",),
     ) -> None:
         self.lives: list[Life] = []
         self.readings: list[Reading] = []
@@ -194,6 +198,7 @@ class ProcessGroup:
         self.bootstrap = bootstrap
         self.topic = topic
         self.seed = seed
+        self.clients = clients
         self._blows: Iterator[Blow] = blows(seed, flavour)
         self._slots = [Slot(self, number) for number in range(SLOTS)]
         self._reached: Counter[int] = Counter()
@@ -201,14 +206,23 @@ class ProcessGroup:
         self._blow = next(self._blows)
         self._strikes_at = 0.0
 
-    def duty(self, slot: int, name: str) -> AnyDuty:
-        """What a member is told. The first place is a static one, for each of its members."""
+    def duty(self, slot: int, turn: int, name: str) -> AnyDuty:
+        """What a member is told. The first place is a static one, for each of its members.
+
+        Args:
+            slot: Its place.
+            turn: How many members that place has had, with this one.
+            name: What it is called.
+        """
+        client = self.clients[(slot + turn) % len(self.clients)]
+        styles = READERS[client].styles
         return Duty(
             bootstrap=self.bootstrap,
             group=self.group,
             topic=self.topic,
             flavour=self.group,
-            style=STYLES[slot],
+            client=client,
+            style=styles[(slot + turn - 1) % len(styles)],
             instance="first" if slot == 0 else None,
             # Two read from followers where there are some.
             rack=f"rack-{slot}" if slot in (1, 2) else "",

@@ -4,13 +4,18 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from prokurist.testing.kafka import RealKafka
 from tests.chaos.chaos import PROPERTIES, ChaosResult, run
+from tests.chaos.clients import CLIENTS, FACES
 from tests.chaos.journal import KINDS, Event, Journal, Reading
 from tests.chaos.judge import GRACE, Judge
+from tests.chaos.member import Duty
+from tests.chaos.process_group import ProcessGroup
+from tests.chaos.readers import READERS
 from tests.chaos.schedule import LENGTHS, SLOTS, WEIGHTS, blows
 from tests.chaos.verdict import Life, Span, Verdict, shared
 
@@ -30,6 +35,39 @@ def test_groups_in_trouble(prokurist_own_cluster: RealKafka) -> None:
         assert verdict.counts["assigned"] > 5
         assert sum(outcome.struck[group].values()) > 3
     assert "nothing was wrong" in outcome.summary()
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.minutes
+@pytest.mark.timeout(400)
+@pytest.mark.prokurist_broker(properties=PROPERTIES)
+def test_groups_of_faces_in_trouble(prokurist_own_cluster: RealKafka) -> None:
+    """Issue 6 and B451, by other clients' names: their own programs skip and repeat no more."""
+    flavours = ["cooperative", "consumer"]
+    outcome = run(prokurist_own_cluster, 8, 30.0, flavours, clients=FACES)
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.written > 1000
+    for verdict in outcome.verdicts.values():
+        assert verdict.counts["processed"] >= outcome.written
+        assert verdict.endings["poll: Hiccup"]
+        assert sum(verdict.styles.values()) >= SLOTS
+
+
+def test_members_take_clients_and_styles_by_turns(tmp_path: Path) -> None:
+    """Each place begins with a style of its own, and sees each style of each client."""
+    group = ProcessGroup(Mock(), "localhost:1", "t", "eager", 1, tmp_path, CLIENTS["all"])
+    duties = [
+        [group.duty(slot, turn, f"{slot}.{turn}") for turn in range(1, 16)]
+        for slot in range(SLOTS)
+    ]
+    assert all(isinstance(each, Duty) for those in duties for each in those)
+    every = {(client, style) for client, kind in READERS.items() for style in kind.styles}
+    for those in duties:
+        assert {(each.client, each.style) for each in those if isinstance(each, Duty)} == every
+    alone = ProcessGroup(Mock(), "localhost:1", "t", "eager", 1, tmp_path)
+    firsts = [alone.duty(slot, 1, "first") for slot in range(SLOTS)]
+    assert [each.style for each in firsts] == list(READERS["core"].styles)
 
 
 def test_a_seed_replays_its_blows() -> None:
@@ -201,6 +239,11 @@ def committed_too_far(run: Run) -> None:
     run.one[3] = (3.0, "committed", [[0, 6], [1, 3]])
 
 
+def committed_too_little(run: Run) -> None:
+    """Less than what was committed when it was given the partition."""
+    run.two[5] = (9.5, "committed", [[0, 4]])
+
+
 def commits_go_back(run: Run) -> None:
     """What was committed is not found any more."""
     run.two[4] = (9.0, "looked", [[0, 4]])
@@ -254,6 +297,10 @@ FAULTS: list[tuple[Callable[[Run], None], str]] = [
     (given_back_twice, "one gives back 0, which it has not"),
     (lost_twice, "one loses 0, which it has not"),
     (committed_too_far, "one has committed 6 of partition 0, and 5 were processed"),
+    (
+        committed_too_little,
+        "two has committed 4 of partition 0, and 5 was committed when it was given it",
+    ),
     (commits_go_back, "two found 4 of partition 0 committed: 5 had been, and 10 processed"),
     (found_too_far, "two found 11 of partition 0 committed: 5 had been, and 10 processed"),
     (late, "poll was 1750 ms late"),

@@ -6,6 +6,7 @@ import pytest
 
 from prokurist.testing.kafka import RealKafka
 from tests.chaos.chaos_of_writers import WRITER_WEIGHTS, run, writer_troubles
+from tests.chaos.clients import FACES
 from tests.chaos.schedule import SLOTS
 from tests.chaos.writing import STYLES
 from tests.soak.schedule import WEIGHTS, troubles
@@ -22,6 +23,17 @@ def test_writers_in_trouble(prokurist_own_cluster: RealKafka) -> None:
     assert set(outcome.verdict.styles) == set(STYLES)
     assert outcome.troubles.total() > 3
     assert "nothing was wrong" in outcome.summary()
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.minutes
+def test_writers_by_other_names_in_trouble(prokurist_own_cluster: RealKafka) -> None:
+    """The same promises through the faces of confluent-kafka and kafka-python."""
+    outcome = run(prokurist_own_cluster, 23, 10.0, pace=0.2, clients=FACES)
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.verdict.counts["acknowledged"] > 500
+    assert set(outcome.verdict.styles) == set(STYLES)
 
 
 @pytest.mark.kafka

@@ -20,11 +20,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from prokurist import KafkaProducer
 from prokurist.errors import IllegalStateException, KafkaException
-from prokurist.events.accumulator.record_metadata import RecordMetadata
 from tests.chaos.journal import Journal
 from tests.chaos.member import JournalHandler
+from tests.chaos.senders import SENDERS, Ending, Sender
 from tests.soak.lateness import starved_since, thread_waits
 
 CLOSE: Final = 5.0
@@ -109,6 +108,7 @@ class WriterDuty:
         bootstrap: Where the cluster is.
         topic: Where it writes.
         name: What its records call it.
+        client: A key of `SENDERS`.
         style: A key of `STYLES`.
         journal: The journal's path; what goes to stderr lies beside it.
         seed: What draws its lots.
@@ -117,6 +117,7 @@ class WriterDuty:
     bootstrap: str
     topic: str
     name: str
+    client: str
     style: str
     journal: str
     seed: str
@@ -137,9 +138,17 @@ def value_of(writer: str, stream: int, sequence: int) -> bytes:
 
 
 class Record:
-    """One record on its way, and the callback of its delivery."""
+    """One record on its way, and the callback of its delivery.
 
-    __slots__ = ("_owed", "_stream", "began", "offset", "sequence")
+    Attributes:
+        sequence: Its sequence number.
+        began: When its `send` began, or returned if that took a while.
+        blocked: Seconds of such a `send`.
+        offset: Its offset, if it was delivered.
+        failure: Name of its error, if it has failed.
+    """
+
+    __slots__ = ("_owed", "_stream", "began", "blocked", "failure", "offset", "sequence")
 
     def __init__(self, stream: "Stream", sequence: int, owed: Mapping[int, float]) -> None:
         self._stream = stream
@@ -147,20 +156,26 @@ class Record:
         self.sequence = sequence
         self.began = time.monotonic()
         self.offset: int | None = None
+        self.failure: str | None = None
+        self.blocked = 0.0
 
-    def __call__(self, metadata: RecordMetadata, error: KafkaException | None) -> None:
+    def __call__(self, ending: Ending) -> None:
         """Write down what became of it."""
         stream = self._stream
-        took = round(time.monotonic() - self.began, 5)
-        if error is None:
-            self.offset = metadata.offset
-            at = [metadata.partition, metadata.offset]
+        if ending.took is None:
+            took = round(time.monotonic() - self.began, 5)
+        else:
+            took = round(ending.took - self.blocked, 5)
+        if ending.error is None:
+            self.offset = ending.offset
+            at = [ending.partition, ending.offset]
             stream.journal.write("acked", [stream.number, self.sequence, *at, took])
         else:
             owed = 0.0
             if took > stream.style.delivery_timeout:
                 owed = round(starved_since(self._owed), 5)
-            why = [type(error).__name__, error.may_have_happened]
+            self.failure = ending.error
+            why = [ending.error, ending.maybe]
             stream.journal.write("failed", [stream.number, self.sequence, *why, took, owed])
         stream.pending.discard(self.sequence)
 
@@ -178,7 +193,7 @@ class Stream:
         pending: The sequence numbers of records that have not ended.
     """
 
-    def __init__(self, writer: "Writer", producer: KafkaProducer, number: int) -> None:
+    def __init__(self, writer: "Writer", producer: Sender, number: int) -> None:
         self.number = number
         self.pending: set[int] = set()
         self.journal = writer.journal
@@ -218,23 +233,21 @@ class Stream:
         first, owed = self._next, thread_waits()
         self._next = first + number
         self.journal.write("intends", [self.number, first, self._next])
-        partitions: list[int] = []
+        partitions: list[int | None] = []
         try:
             # What was sent before one raises stays in the list.
             partitions.extend(self._send_one(each, owed) for each in range(first, self._next))
         finally:
             self.journal.write("sent", [self.number, first, partitions])
 
-    def _send_one(self, sequence: int, owed: Mapping[int, float]) -> int:
+    def _send_one(self, sequence: int, owed: Mapping[int, float]) -> int | None:
         record = Record(self, sequence, owed)
         value = value_of(self._writer.duty.name, self.number, sequence)
         key = key_of(self.number, sequence)
         self.pending.add(sequence)
         words: list[object]
         try:
-            delivery = self._producer.send(
-                self._writer.duty.topic, value, key, on_delivery=record
-            )
+            delivery = self._producer.send(self._writer.duty.topic, value, key, record)
         except IllegalStateException:
             # Raised, so it was not sent, and there is no callback.
             words = [self.number, sequence, "IllegalStateException", False, 0.0, 0.0]
@@ -245,20 +258,26 @@ class Stream:
         if took > 0.02:
             # The time of a delivery begins with its batch.
             record.began += took
+            record.blocked = took
             late = starved_since(owed)
             ending = "done"
-            if delivery.done() and took >= self.style.max_block - 0.001:
-                ending = type(delivery.exception()).__name__
+            if record.failure is not None and took >= self.style.max_block - 0.001:
+                ending = record.failure
             words = ["send", self.style.max_block, round(took, 5), round(late, 5), ending]
             self.journal.write("call", words)
         if self.style.waits == "result" and self._lot.random() < 0.5:
             timeout = self._lot.choice([0.1, 1.0])
-            ending = self.timed("result", timeout, lambda: delivery.result(timeout))
+            found: list[int | None] = []
+            self.timed(
+                "result",
+                timeout,
+                lambda: found.append(self._producer.result(delivery, timeout)),
+            )
             # The end of a batch is visible before its callbacks run.
-            if ending == "done" and record.offset not in (None, delivery.offset):
-                told = f"told {record.offset}, and then {delivery.offset}"
-                self.journal.write("wrong", told)
-        return delivery.partition
+            for offset in found:
+                if offset is not None and record.offset not in (None, offset):
+                    self.journal.write("wrong", f"told {record.offset}, and then {offset}")
+        return self._producer.partition_of(delivery)
 
     def timed(self, kind: str, timeout: float, call: Callable[[], object]) -> str:
         """Make a call: how it ended."""
@@ -289,8 +308,8 @@ class Writer:
 
     def _live(self, go_on: Callable[[], bool]) -> None:
         """Build a producer, send with it, and close it."""
-        servers = {"bootstrap.servers": self.duty.bootstrap}
-        producer = KafkaProducer(servers, **{**COMMON, **self.style.keys})
+        servers = {"bootstrap_servers": self.duty.bootstrap}
+        producer = SENDERS[self.duty.client]({**servers, **COMMON, **self.style.keys})
         streams = [
             Stream(self, producer, next(self._numbers)) for _ in range(self.style.threads)
         ]

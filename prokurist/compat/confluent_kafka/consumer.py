@@ -40,6 +40,9 @@ REFUSED_AGAIN: Final = 2.0
 MOST_CONSUMED: Final = 1_000_000
 """Most messages of one `consume`."""
 
+_GO_ON: Final = (None, KafkaError._PARTITION_EOF)
+"""Errors of a message behind which `consume` goes on."""
+
 _ASIDE: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 """Errors of the whole client, which `error_cb` is told."""
 
@@ -119,6 +122,8 @@ class Consumer(Committing):
     def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
         """Messages, and errors in their places: as many as come within the time.
 
+        It ends with the first error: another try in the same call would mostly meet it again.
+
         Args:
             num_messages: The most; a million, as there.
             timeout: Seconds.
@@ -141,7 +146,7 @@ class Consumer(Committing):
                 more = self._some(num_messages - len(found), deadline, behind=has_records)
                 found += more
                 has_records = has_records or any(each.error() is None for each in more)
-                if not more:
+                if not more or more[-1].error() not in _GO_ON:
                     break
         except BaseException:
             # The caller gets none of these: they come again, and no commit covers them.
