@@ -43,6 +43,7 @@ class Group(Coordinated):
         offsets: Committed offsets. The key is a topic's name: a deleted topic takes its offsets
             along, a recreated one starts without any.
         membership: Its members, by either protocol.
+        made: True since a transaction has committed offsets, whatever became of it.
         pending: Offsets committed in open transactions, by producer id.
         unstable: Partitions with a commit in a transaction that a test has under way.
         moved: True if another broker has to take over at the next request.
@@ -51,6 +52,7 @@ class Group(Coordinated):
     name: str
     membership: ClassicGroup | ConsumerGroup
     offsets: dict[TopicPartition, Committed] = field(default_factory=dict)
+    made: bool = False
     pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
     unstable: set[TopicPartition] = field(default_factory=set)
     moved: bool = False
@@ -62,7 +64,7 @@ class Group(Coordinated):
     @property
     def known(self) -> bool:
         """True if the coordinator holds offsets or a membership of the group."""
-        return bool(self.offsets) or bool(self.pending) or self.membership.known
+        return bool(self.offsets) or self.made or self.membership.known
 
     def unsettled(self) -> set[TopicPartition]:
         """The partitions with a commit in a transaction that is not over."""

@@ -143,7 +143,7 @@ class Transaction:
         """True if no epoch is left for a producer: the last one is for fencing."""
         return self.epoch >= LAST_EPOCH - 1
 
-    # --- InitProducerId -------------------------------------------------------------------
+    # --- InitProducerId ---------------------------------------------------------------------
 
     def initialise(
         self, asked: ProducerNumbers | None, timeout: float, now: float
@@ -185,7 +185,7 @@ class Transaction:
             or (asked.producer_id == self.previous_id and asked.epoch >= LAST_EPOCH - 1)
         )
 
-    # --- partitions -----------------------------------------------------------------------
+    # --- partitions -------------------------------------------------------------------------
 
     def refusal_of(self, asked: ProducerNumbers) -> ErrorCode:
         """Return the error code for partitions of a producer; `none` if they are welcome."""

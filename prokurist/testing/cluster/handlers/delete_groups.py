@@ -32,5 +32,6 @@ def delete(state: State, name: str, context: Context) -> int:
         return ErrorCode.non_empty_group
     group.forget_offsets()
     group.unstable.clear()
+    group.made = False
     group.membership = ClassicGroup(state.group_settings)
     return ErrorCode.none

@@ -151,6 +151,7 @@ def members_word(
     generation = field(request, "generation_id", NONE)
     if generation >= 0 and not group.known:
         return ErrorCode.illegal_generation
+    group.made = True
     membership = group.membership
     if isinstance(membership, ClassicGroup):
         return membership.transactional_commit_refusal(member, instance, generation)
