@@ -62,7 +62,7 @@ ON_ONE_NODE: Final[Catalogue] = [
     (transacting.transactional_ids, ("InitProducerId",)),
     (transacting.transaction_timeouts_refused, ("InitProducerId", "EndTxn", "AddOffsetsToTxn")),
     (transacting.ends_of_transactions, ("EndTxn",)),
-    (transacting.transactions_in_a_row, ("Produce",)),
+    (transacting.transactions_in_a_row, ()),
     (transacting.ends_of_both_kinds, ()),
     (transacting.epochs_that_run_out, ("EndTxn", "InitProducerId")),
     (transacting.fenced_producers, ("AddPartitionsToTxn", "AddOffsetsToTxn")),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from prokurist.testing.broker import EmbeddedBroker
-from prokurist.testing.cluster.apis import KEYS, named
+from prokurist.testing.cluster.apis import KEYS
 from prokurist.types import TopicPartition
 from tests.conformance.sides import Side, transactional
 
