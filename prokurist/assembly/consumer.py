@@ -154,6 +154,7 @@ class ConsumerSide(NetworkSide):
             commits,
             client=self.client,
             metadata=self.metadata,
+            attempts=self.attempts,
             calls=self.calls,
             timer=self.timer,
             backoff=self.backoff,

@@ -22,6 +22,7 @@ from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
+from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -133,6 +134,7 @@ class GroupMembership:
         *,
         client: NetworkClient,
         metadata: MetadataManager,
+        attempts: Attempts,
         calls: Calls,
         timer: Timer,
         backoff: Backoff,
@@ -158,6 +160,7 @@ class GroupMembership:
             client=client,
             coordinator=commits.coordinator,
             metadata=metadata,
+            attempts=attempts,
             calls=calls,
             timer=timer,
             backoff=backoff,

@@ -218,7 +218,7 @@ class CoordinatorManager:
         failures = 0
         while True:
             self._next_attempt = -math.inf
-            asked = await self._metadata.any_broker()
+            asked = await self._metadata.brokers.next()
             try:
                 answer = await self._client.send(
                     asked, FindCoordinator(self._group_id, CoordinatorOf.GROUP), any_broker=True
@@ -227,10 +227,12 @@ class CoordinatorManager:
                 raise
             except KafkaException as error:
                 judged = error.retriable or isinstance(error, AuthenticationException)
-                tell = self._metadata.failed if judged else self._metadata.suspect
+                tell = (
+                    self._metadata.brokers.failed if judged else self._metadata.brokers.suspect
+                )
                 self._met(tell(asked, error))
             else:
-                self._metadata.answered()
+                self._metadata.brokers.answered()
                 response = answer.response
                 if FIND_COORDINATOR.of(response.error) is Action.DONE and response.node:
                     return response.node
@@ -240,7 +242,7 @@ class CoordinatorManager:
             failures += 1
             pause = self._backoff.pause(failures)
             self._next_attempt = self._timer.now + pause
-            self._give_up_late(out_of_reach=self._metadata.all_have_refused)
+            self._give_up_late(out_of_reach=self._metadata.brokers.all_have_refused)
             if not self._waiting:
                 raise Withdrawn("nothing waits for the coordinator")
             await self._timer.sleep(pause, "coordinator look-up backoff")

@@ -12,6 +12,7 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
+from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -50,6 +51,7 @@ class MembershipContext:
     client: NetworkClient
     coordinator: CoordinatorManager
     metadata: MetadataManager
+    attempts: Attempts
     calls: Calls
     timer: Timer
     backoff: Backoff
