@@ -162,6 +162,7 @@ KEPT: Final[Mapping[str, Kept]] = {
 
 OF_OTHERS: Final[Mapping[str, str]] = {
     "BrokersToAsk._refusals": "addresses",
+    "CoordinatorSearch._errors": "groups and transactional ids",
     "Calls._running": "calls",
     "ClassicAssignors._assignors": "assignors",
     "ClassicAssignors._built_in": "assignors",

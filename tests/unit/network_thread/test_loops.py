@@ -50,7 +50,6 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "events/outstanding.py:cut": ("shrinks: the order",),
     "network_thread/cluster/attempts.py:ask": (SLEEPS,),
     "network_thread/cluster/brokers_to_ask.py:next": (SLEEPS,),
-    "network_thread/cluster/coordinator_manager.py:_look_up": (SLEEPS,),
     "network_thread/cluster/metadata_manager.py:_ask": (SLEEPS,),
     "network_thread/connections/authentication.py:_made_ready": (WAITS, SLEEPS),
     "network_thread/connections/pipeline.py:flush": ("shrinks: the requests in the queue",),
