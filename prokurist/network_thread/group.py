@@ -64,8 +64,8 @@ class GroupCommits:
         client: NetworkClient,
         coordinators: Coordinators,
         metadata: MetadataManager,
+        attempts: Attempts,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         background: BackgroundEvents,
@@ -75,14 +75,7 @@ class GroupCommits:
             member_identity, subscription.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
-            group_id,
-            client,
-            self.coordinator,
-            metadata,
-            timer,
-            backoff,
-            self.identities,
-            subscription,
+            client, self.coordinator, metadata, attempts, timer, self.identities, subscription
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 

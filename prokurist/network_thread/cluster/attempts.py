@@ -191,11 +191,11 @@ class Attempts:
 
     async def _ask_once(self, route: Route, node: Node, question: Question[Response]) -> None:
         """Make an attempt, and note its outcome before anything else is waited for."""
-        call = question.call
+        call, sent = question.call, question.send(self._client, node)
         if call is not None:
             call.wait_begins(self._client.awaited(route.lane, node), self._timer.now)
         try:
-            answer = await question.send(self._client, node)
+            answer = await sent
         except Withdrawn:
             raise
         except KafkaException as failure:

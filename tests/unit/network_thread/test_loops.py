@@ -70,8 +70,6 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "network_thread/membership/consumer_heartbeats.py:_send_heartbeats": (COUNTED,),
     "network_thread/membership/heartbeat_timer.py:until": (WAITS,),
     "network_thread/membership/reconciler.py:_reconcile": (COUNTED,),
-    "network_thread/offsets/commit_manager.py:_ask_until_told": (SLEEPS,),
-    "network_thread/offsets/commit_manager.py:_commit": (SLEEPS,),
     "network_thread/offsets/leader_queries.py:_settle": (SLEEPS,),
     "network_thread/offsets/positions_manager.py:_committed": (SLEEPS,),
     "network_thread/offsets/positions_manager.py:_without_refused": (
