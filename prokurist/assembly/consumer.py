@@ -158,7 +158,6 @@ class ConsumerSide(NetworkSide):
             attempts=self.attempts,
             calls=self.calls,
             timer=self.timer,
-            backoff=self.backoff,
             subscription=self.subscription,
             member_identity=self.member_identity,
             poll_activity=self.poll_activity,

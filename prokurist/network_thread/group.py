@@ -19,7 +19,6 @@ from prokurist.events.application_events import (
     StepDone,
 )
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.backoff import Backoff
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.attempts import Attempts
@@ -130,7 +129,6 @@ class GroupMembership:
         attempts: Attempts,
         calls: Calls,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
@@ -156,7 +154,6 @@ class GroupMembership:
             attempts=attempts,
             calls=calls,
             timer=timer,
-            backoff=backoff,
             subscription=subscription,
             member_identity=member_identity,
             poll_activity=poll_activity,
