@@ -19,10 +19,10 @@ from prokurist.events.application_events import (
     StepDone,
 )
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.backoff import Backoff
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.attempts import Attempts
+from prokurist.network_thread.cluster.coordinators import Coordinator, Coordinators
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
@@ -38,6 +38,7 @@ from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.metadata import CoordinatorOf
 
 
 class GroupCommits:
@@ -60,28 +61,20 @@ class GroupCommits:
         group_id: str,
         *,
         client: NetworkClient,
+        coordinators: Coordinators,
         metadata: MetadataManager,
+        attempts: Attempts,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         background: BackgroundEvents,
     ) -> None:
-        self.coordinator: CoordinatorManager = CoordinatorManager(
-            group_id, client, metadata, timer, backoff
-        )
+        self.coordinator: Coordinator = coordinators.of(CoordinatorOf.GROUP, group_id)
         self.identities: CommitIdentities = CommitIdentities(
             member_identity, subscription.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
-            group_id,
-            client,
-            self.coordinator,
-            metadata,
-            timer,
-            backoff,
-            self.identities,
-            subscription,
+            client, self.coordinator, metadata, attempts, timer, self.identities, subscription
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 
@@ -133,9 +126,9 @@ class GroupMembership:
         *,
         client: NetworkClient,
         metadata: MetadataManager,
+        attempts: Attempts,
         calls: Calls,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
@@ -158,9 +151,9 @@ class GroupMembership:
             client=client,
             coordinator=commits.coordinator,
             metadata=metadata,
+            attempts=attempts,
             calls=calls,
             timer=timer,
-            backoff=backoff,
             subscription=subscription,
             member_identity=member_identity,
             poll_activity=poll_activity,

@@ -96,11 +96,12 @@ class ProducerTopics:
                 del self._awaited[topic]
 
     async def _found(self, call: Call, topic: str, partition: int | None) -> None:
-        retries = Retries(call, self._timer, self._backoff)
+        retries = Retries(self._timer, self._backoff, call)
         cluster = self._metadata.cluster
         asked = False
         with self._metadata.interest.tracking([topic]):
             while True:
+                # By hand: it reads the answers that `MetadataManager` has for all of them.
                 view = cluster.topics.get(topic)
                 count = 0 if view is None or view.error else len(view.partitions)
                 if count and (partition is None or partition < count):
