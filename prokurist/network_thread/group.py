@@ -20,8 +20,9 @@ from prokurist.events.application_events import (
 )
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
+from prokurist.events.committable import Committable
+from prokurist.events.fetching import Fetching
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -63,7 +64,7 @@ class GroupCommits:
         metadata: MetadataManager,
         timer: Timer,
         backoff: Backoff,
-        subscription: Subscription,
+        committable: Committable,
         member_identity: MemberIdentity,
         background: BackgroundEvents,
     ) -> None:
@@ -71,7 +72,7 @@ class GroupCommits:
             group_id, client, metadata, timer, backoff
         )
         self.identities: CommitIdentities = CommitIdentities(
-            member_identity, subscription.owned, lambda: background.fatal
+            member_identity, committable.assigned.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
             group_id,
@@ -81,7 +82,7 @@ class GroupCommits:
             timer,
             backoff,
             self.identities,
-            subscription,
+            committable,
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 
@@ -136,18 +137,19 @@ class GroupMembership:
         calls: Calls,
         timer: Timer,
         backoff: Backoff,
-        subscription: Subscription,
+        fetching: Fetching,
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
         background: BackgroundEvents,
         changed: Signal[()],
     ) -> None:
+        assigned = fetching.positions.assigned
         interval = config.max_poll_interval_ms / 1000
         steps = ApplicationSteps(
-            background, subscription, poll_activity, auto_commit=config.enable_auto_commit
+            background, assigned, poll_activity, auto_commit=config.enable_auto_commit
         )
         self._transitions = PartitionTransitions(
-            subscription, steps, commits.auto, timer, interval, changed, client.trace
+            assigned, steps, commits.auto, timer, interval, changed, client.trace
         )
         context = MembershipContext(
             group_id=group_id,
@@ -161,7 +163,8 @@ class GroupMembership:
             calls=calls,
             timer=timer,
             backoff=backoff,
-            subscription=subscription,
+            assigned=assigned,
+            in_hand=fetching.in_hand,
             member_identity=member_identity,
             poll_activity=poll_activity,
             background=background,

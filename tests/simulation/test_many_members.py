@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from prokurist.events.assigned import Assigned
 from prokurist.events.background_events import Step, StepKind
-from prokurist.events.group_assignment import GroupAssignment
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.heartbeat_timer import REASON as HEARTBEAT
 from prokurist.network_thread.operations.timer import Timer
@@ -80,7 +80,7 @@ async def no_last_commit(_self: ApplicationSteps, _partitions: Any) -> None:
     """Nothing is committed before it is given up."""
 
 
-def keep(_self: GroupAssignment, _term: int, _partitions: Any) -> bool:
+def keep(_self: object, _term: int, _partitions: Any) -> bool:
     """It is returned all the same."""
     return True
 
@@ -104,7 +104,7 @@ PLANTED: dict[str, tuple[type, dict[str, Any], str]] = {
         "was not told before",
     ),
     "records after the revocation": (
-        GroupAssignment,
+        Assigned,
         {"give_up": keep, "drop": keep, "heard": lambda *_: None},
         "of which it was told nothing|'s and ",
     ),

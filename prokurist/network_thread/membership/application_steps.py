@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit, StepDone
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.types import TopicPartition
 
@@ -23,7 +23,7 @@ class ApplicationSteps:
 
     Args:
         background: Where polls look.
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         poll_activity: Has an iteration look there.
         auto_commit: True if positions are committed before a revocation.
     """
@@ -31,13 +31,13 @@ class ApplicationSteps:
     def __init__(
         self,
         background: BackgroundEvents,
-        subscription: Subscription,
+        assigned: AnyAssigned,
         poll_activity: PollActivity,
         *,
         auto_commit: bool,
     ) -> None:
         self._background = background
-        self._subscription = subscription
+        self._assigned = assigned
         self._poll_activity = poll_activity
         self._auto_commit = auto_commit
         self._awaited: dict[Step, Promise[StepDone]] = {}
@@ -45,7 +45,7 @@ class ApplicationSteps:
     @property
     def is_heard(self) -> bool:
         """True if there is a listener."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         return subscribed is not None and subscribed.listens
 
     async def last_commit(self, partitions: frozenset[TopicPartition]) -> AutoCommit | None:

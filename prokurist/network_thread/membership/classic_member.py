@@ -87,7 +87,7 @@ class ClassicMember:
         self.state: ClassicState = ClassicState.OUT
         self._context = context
         self._exchange = ClassicExchange(context, session)
-        self._topics = ClassicTopics(context.subscription, context.metadata, internal=internal)
+        self._topics = ClassicTopics(context.assigned, context.metadata, internal=internal)
         self._heartbeats = ClassicHeartbeats(
             context,
             self._exchange,
@@ -99,7 +99,7 @@ class ClassicMember:
         )
         self._guard = PollGuard(
             context.poll_activity,
-            context.subscription,
+            context.in_hand,
             context.timer,
             context.poll_interval,
             self._missed,
@@ -122,7 +122,7 @@ class ClassicMember:
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if subscribed is None:
             return
         if self.state is ClassicState.OUT:
@@ -148,7 +148,7 @@ class ClassicMember:
             return standing
         if self._context.member_identity.identity.is_counted:
             return MembershipState.RECONCILING
-        owns = bool(self._context.subscription.owned())
+        owns = bool(self._context.assigned.owned())
         return MembershipState.FENCED if owns else MembershipState.JOINING
 
     def step_done(self, done: StepDone) -> None:
@@ -163,7 +163,7 @@ class ClassicMember:
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
         action, error = self._exchange.judged_as_heartbeat(code)
-        leaving = departing or self._context.subscription.is_leaving
+        leaving = departing or self._context.assigned.is_leaving
         if leaving and action is not Action.ROUND:
             self._put_out_leaving(error)
         elif action is Action.FATAL:
@@ -285,7 +285,7 @@ class ClassicMember:
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
                 self._want("the group is rebalancing")
             return
-        if self._context.subscription.is_leaving:
+        if self._context.assigned.is_leaving:
             self._put_out_leaving(error)
             return
         self._context.tell_removed(self.who.member_id, error, leaving=False)
@@ -351,10 +351,10 @@ class ClassicMember:
 
     def _lose_all(self) -> None:
         """Lose all partitions; the next poll tells the listener."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         self._lost = True
         if subscribed is not None:
-            self._context.subscription.lose(subscribed.term)
+            self._context.assigned.lose(subscribed.term)
 
     def _leave_unasked(self, who: MemberGeneration, reason: str) -> None:
         """Send LeaveGroup in the background, if the coordinator may still count us."""

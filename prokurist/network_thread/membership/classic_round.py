@@ -95,7 +95,7 @@ class ClassicRound:
         self._exchange = exchange
         self._strategies = strategies
         self._topics = topics
-        self._subscription = context.subscription
+        self._assigned = context.assigned
         self._transitions = context.transitions
         self._timer = context.timer
         self._backoff = context.backoff
@@ -115,7 +115,7 @@ class ClassicRound:
         Raises:
             KafkaException: It is fatal to the membership.
         """
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         if subscribed is None:
             return
         why: str | None = reason
@@ -139,7 +139,7 @@ class ClassicRound:
         if lost:
             await self._transitions.lose(term)
             return
-        owned = self._subscription.owned()
+        owned = self._assigned.owned()
         if self._strategies.cooperative:
             call = Call("rebalance", self._timer.now, NEVER)
             topics = await self._topics.found(call)
@@ -150,7 +150,7 @@ class ClassicRound:
     async def _give_back(self, term: int, partitions: frozenset[TopicPartition]) -> None:
         if not await self._transitions.give_back(term, partitions):
             # The listener has raised, which a poll tells of. The group goes on all the same.
-            self._subscription.drop(term, partitions)
+            self._assigned.drop(term, partitions)
 
     # --- join, and sync --------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class ClassicRound:
                 "",
                 tuple(sorted(self.joined_as)),
                 rack=self._rack,
-                owned=tuple(sorted(self._subscription.owned())),
+                owned=tuple(sorted(self._assigned.owned())),
                 generation=self._generation,
             )
         )
@@ -266,7 +266,7 @@ class ClassicRound:
             return (
                 f"the assignment contains {strange[0]}, which this member has not subscribed to"
             )
-        mine, owned = frozenset(part), self._subscription.owned()
+        mine, owned = frozenset(part), self._assigned.owned()
         gone = owned - mine
         if gone:
             await self._give_back(term, gone)

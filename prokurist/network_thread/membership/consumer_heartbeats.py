@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 from prokurist.errors import KafkaException
+from prokurist.events.assigned import Subscribed
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
-from prokurist.events.group_assignment import Subscribed
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import Action
 from prokurist.network_thread.membership.context import MembershipContext
@@ -93,7 +93,7 @@ class ConsumerHeartbeats:
     def look_at_subscription(self) -> None:
         """Send the next one now if something else is subscribed to than was told."""
         known = self._patterns.seek()
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if known and subscribed is not None and subscribed.version != self._version:
             self._alarm.press()
 
@@ -134,7 +134,7 @@ class ConsumerHeartbeats:
             raise
         except KafkaException as error:
             return context.timer.now, self._met(error)
-        subscribed = context.subscription.subscribed
+        subscribed = context.assigned.subscribed
         if subscribed is None:
             raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():

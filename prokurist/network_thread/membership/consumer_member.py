@@ -82,10 +82,10 @@ class ConsumerMember:
         self.heard_at: float | None = None
         self._context = context
         self._terms = HeartbeatTerms(context, member_id(), assignor)
-        self._patterns = Patterns(context.subscription, context.metadata, internal=internal)
+        self._patterns = Patterns(context.assigned, context.metadata, internal=internal)
         self._guard = PollGuard(
             context.poll_activity,
-            context.subscription,
+            context.in_hand,
             context.timer,
             context.poll_interval,
             self._has_not_polled,
@@ -110,7 +110,7 @@ class ConsumerMember:
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if subscribed is None:
             return
         if self.state is MemberState.OUT:
@@ -139,7 +139,7 @@ class ConsumerMember:
 
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
-        leaving = departing or self._context.subscription.is_leaving
+        leaving = departing or self._context.assigned.is_leaving
         if self._context.instance_id is not None and not leaving:
             # Whether another has its name, which is the end, only a heartbeat is told.
             self._heartbeats.press()
@@ -213,7 +213,7 @@ class ConsumerMember:
     def _has_not_polled(self, seconds: float) -> None:
         self._context.tell_missed(seconds)
         self._end(MemberState.STALE)
-        self._context.subscription.lose(self._term)
+        self._context.assigned.lose(self._term)
         now = self._context.timer.now
         call = Call("leave", now, Deadline.after(now, self._context.request_timeout))
         self._context.calls.start(call, self._say_farewell(call, is_told=True, for_good=False))
@@ -320,7 +320,7 @@ class ConsumerMember:
         elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
                 return Action.RETRY  # It was not in yet, and asks again after a pause.
-            self._put_out(error, leaving=context.subscription.is_leaving)
+            self._put_out(error, leaving=context.assigned.is_leaving)
         elif action in (Action.FATAL, Action.UNRELEASED):
             self._fail(error)
             return Action.FATAL

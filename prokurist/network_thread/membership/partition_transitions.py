@@ -16,14 +16,13 @@ from uuid import UUID
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit
+from prokurist.events.assigned import NO_IDS, AnyAssigned
 from prokurist.events.background_events import StepKind
-from prokurist.events.group_assignment import NO_IDS
 from prokurist.events.group_log_events import (
     PARTITIONS_ASSIGNED,
     PARTITIONS_LOST,
     PARTITIONS_REVOKED,
 )
-from prokurist.events.subscription import Subscription
 from prokurist.events.trace import EventKind, Trace
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.offsets.background_commit import BackgroundCommits
@@ -39,7 +38,7 @@ class PartitionTransitions:
     """Revokes, takes and loses partitions of a member, for both protocols.
 
     Args:
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         steps: The way to the application thread.
         auto: Commits the positions of revoked partitions.
         timer: The Timer.
@@ -50,7 +49,7 @@ class PartitionTransitions:
 
     def __init__(
         self,
-        subscription: Subscription,
+        assigned: AnyAssigned,
         steps: ApplicationSteps,
         auto: BackgroundCommits,
         timer: Timer,
@@ -59,7 +58,7 @@ class PartitionTransitions:
         trace: Trace,
     ) -> None:
         self._trace = trace
-        self._subscription = subscription
+        self._assigned = assigned
         self._steps = steps
         self._auto = auto
         self._timer = timer
@@ -69,12 +68,12 @@ class PartitionTransitions:
 
     async def give_back(self, term: int, partitions: Partitions) -> bool:
         """Revoke partitions; False when the listener has raised, and they are not gone."""
-        if not self._subscription.give_up(term, partitions):
+        if not self._assigned.give_up(term, partitions):
             return False
         self._changed.emit()
-        heard = partitions & self._subscription.told()
+        heard = partitions & self._assigned.told()
         # Of all that is owned: it is one request, and what stays is safe with it.
-        commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
+        commit = await self._steps.last_commit(self._assigned.told() if heard else heard)
         if commit is not None:
             await self._commit(commit)
         if heard:
@@ -103,9 +102,9 @@ class PartitionTransitions:
             commit: True to commit first the positions of owned partitions, with auto-commit.
         """
         if commit and partitions:
-            await self._steps.commit_kept(self._subscription.told())
+            await self._steps.commit_kept(self._assigned.told())
         awaiting = self._steps.is_heard
-        if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
+        if not self._assigned.add(term, partitions, awaiting=awaiting, ids=ids):
             return False
         self._tell(PARTITIONS_ASSIGNED, partitions)
         self._told_lost = False
@@ -118,7 +117,7 @@ class PartitionTransitions:
 
     def begin(self, term: int, partitions: Partitions) -> bool:
         """Start reading partitions after the listener's call; False for an old term."""
-        begun = self._subscription.begin(term, partitions)
+        begun = self._assigned.begin(term, partitions)
         if begun:
             # A poll that waits already has looked for their positions before.
             self._changed.emit()
@@ -126,8 +125,8 @@ class PartitionTransitions:
 
     async def lose(self, term: int) -> None:
         """Lose all partitions; they are gone even if the listener raises."""
-        owned = self._subscription.owned()
-        heard = self._subscription.lose(term)
+        owned = self._assigned.owned()
+        heard = self._assigned.lose(term)
         self._changed.emit()
         if heard is None:
             return  # The application has left meanwhile, and `tell_left` says as what.
@@ -135,7 +134,7 @@ class PartitionTransitions:
         self._told_lost = True
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
-        self._drop(term, self._subscription.owned())
+        self._drop(term, self._assigned.owned())
 
     def tell_left(self, partitions: Partitions, *, lost: bool) -> None:
         """Emit the partitions of a member that has left, as the listener heard of them."""
@@ -150,7 +149,7 @@ class PartitionTransitions:
             self._trace.emit(kind, partitions=partitions, count=len(partitions))
 
     def _drop(self, term: int, partitions: Partitions) -> bool:
-        dropped = self._subscription.drop(term, partitions)
+        dropped = self._assigned.drop(term, partitions)
         self._changed.emit()
         return dropped
 
@@ -183,4 +182,4 @@ class PartitionTransitions:
             self._timer.cancel(due)
 
     def __repr__(self) -> str:
-        return f"PartitionTransitions({self._subscription})"
+        return f"PartitionTransitions({self._assigned})"

@@ -13,8 +13,8 @@ from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
+from prokurist.events.committable import Committable
 from prokurist.events.member_identity import NO_MEMBER, Identity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, topics_of
 from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
@@ -63,7 +63,7 @@ class CommitManager:
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         commit_identities: Chooses the identity of each attempt.
-        subscription: Is told what is committed of assigned partitions.
+        committable: Notes what is committed of assigned partitions.
 
     Attributes:
         counters: Counters of commits.
@@ -78,11 +78,11 @@ class CommitManager:
         timer: Timer,
         backoff: Backoff,
         commit_identities: CommitIdentities,
-        subscription: Subscription,
+        committable: Committable,
     ) -> None:
         self.counters: CommitCounters = CommitCounters()
         self._commit_identities = commit_identities
-        self._subscription = subscription
+        self._committable = committable
         self._group_id = group_id
         self._client = client
         self._coordinator = coordinator
@@ -150,7 +150,7 @@ class CommitManager:
                 undone = len(failed) == len(left) and not APPLIED.intersection(failed.values())
                 new = {tp: left[tp] for tp in left if tp not in failed}
                 taken.update(new)
-                self._subscription.committed_are(new)
+                self._committable.committed_are(new)
                 left = {tp: left[tp] for tp in failed}
                 action = await self._errors.recover(
                     call,
@@ -260,9 +260,7 @@ class CommitManager:
             self._coordinator.forget(node, error)
             raise
         failed = refused(answer.response, offsets)
-        self._subscription.committed_are(
-            {tp: offsets[tp] for tp in offsets if tp not in failed}
-        )
+        self._committable.committed_are({tp: offsets[tp] for tp in offsets if tp not in failed})
         self._commit_identities.heed(identity, sent_as, failed.values())
         action, refusal = self._errors.heard_after_commit(node, failed)
         if refusal is None:
@@ -343,7 +341,7 @@ class CommitManager:
                             else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
                         )
                 found.update(new)
-                self._subscription.committed_are(new)
+                self._committable.committed_are(new)
                 unsettled = {tp for tp, code in failed.items() if code == UNSTABLE}
                 self.counters.unsettled = (self.counters.unsettled - partitions) | unsettled
                 told(new)
