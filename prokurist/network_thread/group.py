@@ -27,11 +27,11 @@ from prokurist.network_thread.cluster.coordinator_manager import CoordinatorMana
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.classic_member import ClassicMember
-from prokurist.network_thread.membership.consumer_member import ConsumerMember
+from prokurist.network_thread.membership.classic.member import ClassicMember
+from prokurist.network_thread.membership.committing_transitions import CommittingTransitions
+from prokurist.network_thread.membership.consumer.member import ConsumerMember
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.membership import Membership
-from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.membership.membership import CommittingMembership
 from prokurist.network_thread.offsets.background_commit import BackgroundCommits
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.commit_manager import CommitManager
@@ -145,11 +145,16 @@ class GroupMembership:
     ) -> None:
         assigned = fetching.positions.assigned
         interval = config.max_poll_interval_ms / 1000
-        steps = ApplicationSteps(
-            background, assigned, poll_activity, auto_commit=config.enable_auto_commit
-        )
-        self._transitions = PartitionTransitions(
-            assigned, steps, commits.auto, timer, interval, changed, client.trace
+        self._steps = ApplicationSteps(background, assigned, poll_activity)
+        self._transitions = CommittingTransitions(
+            assigned,
+            self._steps,
+            commits.auto,
+            timer,
+            interval,
+            changed,
+            client.trace,
+            auto_commit=config.enable_auto_commit,
         )
         context = MembershipContext(
             group_id=group_id,
@@ -168,10 +173,10 @@ class GroupMembership:
             member_identity=member_identity,
             poll_activity=poll_activity,
             background=background,
-            steps=steps,
+            steps=self._steps,
             transitions=self._transitions,
         )
-        self.membership: Membership = membership_of(config, context)
+        self.membership: CommittingMembership = membership_of(config, context)
         metadata.updated.connect(self.membership.on_metadata)
         commits.identities.refused.connect(self.membership.commit_refused)
 
@@ -179,7 +184,7 @@ class GroupMembership:
         """Return the events about our place in the group."""
         return {
             Polled: lambda _: self.membership.polled(),
-            StepDone: self.membership.step_done,
+            StepDone: self._steps.done,
             Rejoin: lambda event: self.membership.rejoin(event.reason),
             Leave: self._leave,
         }
@@ -199,7 +204,7 @@ class GroupMembership:
         return f"GroupMembership({self.membership})"
 
 
-def membership_of(config: ConsumerConfig, context: MembershipContext) -> Membership:
+def membership_of(config: ConsumerConfig, context: MembershipContext) -> CommittingMembership:
     """Make the membership for the configured group protocol."""
     internal = not config.exclude_internal_topics
     if config.group_protocol == "consumer":

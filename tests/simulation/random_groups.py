@@ -28,7 +28,7 @@ from random import Random
 from typing import Any, Final
 
 from prokurist.errors import CommitFailedException, KafkaException
-from prokurist.network_thread.membership.consumer_member import ConsumerMember
+from prokurist.network_thread.membership.consumer.member import ConsumerMember
 from prokurist.network_thread.thread import Life as ThreadLife
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.group_settings import GroupSettings

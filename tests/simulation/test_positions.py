@@ -252,7 +252,7 @@ def test_an_answer_that_is_no_longer_wanted(act: str) -> None:
                 consumer.assign(A)
                 consumer.seek_to_beginning()
         world.clock.sleep(0.01)
-        assert repr(world.members[0].side.positions).endswith("(0 being looked up)")
+        assert repr(world.members[0].side.lookups).endswith("(0 being looked up)")
         world.clock.sleep(2.0)
         if act == "seek":
             assert consumer.position(A, 0) == 3

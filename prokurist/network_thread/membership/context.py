@@ -1,4 +1,4 @@
-"""The dependencies that the parts of a membership share, for both protocols.
+"""The dependencies that the parts of a membership share, for all protocols.
 
 Thread: the network thread alone; nothing here changes once it is made.
 """
@@ -16,7 +16,7 @@ from prokurist.network_thread.cluster.coordinator_manager import CoordinatorMana
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.membership.membership import Transitions
 from prokurist.network_thread.membership.poll_guard import InHand
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.timer import Timer
@@ -61,7 +61,7 @@ class MembershipContext:
     poll_activity: PollActivity
     background: BackgroundEvents
     steps: ApplicationSteps
-    transitions: PartitionTransitions
+    transitions: Transitions
 
     def tell_missed(self, seconds: float) -> None:
         """Emit that the member has left, since there was no poll for so long."""

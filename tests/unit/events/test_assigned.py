@@ -146,7 +146,7 @@ def test_it_stands_without_positions() -> None:
     assert assigned.give_up(0, [A])
     assert [state.is_held_back for state in assigned.rows.values()] == [True, False]
     assert assigned.drop(0, [A])
-    assert assigned.lose(0) == {B}
+    assert assigned.lose(0) == frozenset({B})
     (held,) = assigned.held(["orders"]) - {SubscribedTopic("orders", 0)}
     assert assigned.still_wanted(held)
     assigned.unsubscribe()

@@ -239,5 +239,5 @@ def test_they_stand_without_commits() -> None:
     (wanted,) = positions.wanted()
     assert positions.diverged(A, wanted.ticket, 0, 7) is None
     assert positions.position(A) == 7
-    assert assigned.lose(0) == {A}
+    assert assigned.lose(0) == frozenset({A})
     assert not fetching.fetchable()

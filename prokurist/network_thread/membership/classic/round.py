@@ -20,20 +20,20 @@ from prokurist.errors import InconsistentGroupProtocolException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
-from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
-from prokurist.network_thread.membership.classic_exchange import (
+from prokurist.network_thread.membership.classic.assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic.exchange import (
     ClassicExchange,
     MemberGeneration,
 )
-from prokurist.network_thread.membership.classic_state import ClassicState
-from prokurist.network_thread.membership.classic_topics import ClassicTopics
-from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.leader_assignment import (
+from prokurist.network_thread.membership.classic.leader_assignment import (
     encoded,
     members_of,
     partitions_of,
     topics_of,
 )
+from prokurist.network_thread.membership.classic.state import ClassicState
+from prokurist.network_thread.membership.classic.topics import ClassicTopics
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.wire.classic_group import JoinGroupAnswer
 from prokurist.types import TopicPartition, counted
 
@@ -148,7 +148,7 @@ class ClassicRound:
             await self._give_back(term, owned)
 
     async def _give_back(self, term: int, partitions: frozenset[TopicPartition]) -> None:
-        if not await self._transitions.give_back(term, partitions):
+        if not await self._transitions.revoke(term, partitions):
             # The listener has raised, which a poll tells of. The group goes on all the same.
             self._assigned.drop(term, partitions)
 
@@ -271,7 +271,7 @@ class ClassicRound:
         if gone:
             await self._give_back(term, gone)
         new = mine - owned
-        if not await self._transitions.take(term, new, commit=not gone):
+        if not await self._transitions.take(term, new, revoked=bool(gone)):
             # As above: what the group has given us is ours, even if the listener raises.
             self._transitions.begin(term, new)
         if not gone:

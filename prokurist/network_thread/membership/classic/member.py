@@ -25,7 +25,6 @@ from prokurist.errors import (
     GroupAuthorizationException,
     KafkaException,
 )
-from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
@@ -39,20 +38,20 @@ from prokurist.events.group_log_events import (
 )
 from prokurist.events.member_identity import Identity, Role
 from prokurist.network_thread.error_actions import Action
-from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
-from prokurist.network_thread.membership.classic_exchange import (
+from prokurist.network_thread.membership.classic.assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic.exchange import (
     ClassicExchange,
     MemberGeneration,
 )
-from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartbeats
-from prokurist.network_thread.membership.classic_round import ClassicRound
-from prokurist.network_thread.membership.classic_state import (
+from prokurist.network_thread.membership.classic.heartbeats import ClassicHeartbeats
+from prokurist.network_thread.membership.classic.round import ClassicRound
+from prokurist.network_thread.membership.classic.state import (
     IN_A_ROUND,
     STANDING,
     ClassicState,
     transition,
 )
-from prokurist.network_thread.membership.classic_topics import ClassicTopics
+from prokurist.network_thread.membership.classic.topics import ClassicTopics
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
@@ -150,10 +149,6 @@ class ClassicMember:
             return MembershipState.RECONCILING
         owns = bool(self._context.assigned.owned())
         return MembershipState.FENCED if owns else MembershipState.JOINING
-
-    def step_done(self, done: StepDone) -> None:
-        """See `Membership`."""
-        self._context.steps.done(done)
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`."""

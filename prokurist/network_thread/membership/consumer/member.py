@@ -2,7 +2,7 @@
 
 Thread: the network thread alone.
 
-One operation sends heartbeats (`ConsumerHeartbeats`), another has partitions change hands
+One operation sends heartbeats (`Heartbeats`), another has partitions change hands
 (`Reconciler`). This begins and ends memberships, and handles answers. Heartbeats stop when the
 application has not polled for `max.poll.interval.ms`.
 
@@ -14,6 +14,7 @@ application has not polled for `max.poll.interval.ms`.
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from prokurist.errors import (
     KafkaException,
     UnsupportedVersionException,
 )
-from prokurist.events.application_events import StepDone
+from prokurist.events.assigned import Subscribed
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
@@ -36,22 +37,26 @@ from prokurist.events.group_log_events import (
 from prokurist.events.member_identity import Identity, Role
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import CONSUMER_GROUP_HEARTBEAT, Action
-from prokurist.network_thread.membership.consumer_errors import ConsumerErrors
-from prokurist.network_thread.membership.consumer_heartbeats import ConsumerHeartbeats
-from prokurist.network_thread.membership.consumer_state import (
+from prokurist.network_thread.membership.consumer.errors import ConsumerErrors
+from prokurist.network_thread.membership.consumer.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.consumer.reconciler import Reconciler
+from prokurist.network_thread.membership.consumer.state import (
     COUNTED,
     STANDING,
     MemberState,
     moved,
 )
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.heartbeating import Heartbeats
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.membership.poll_guard import PollGuard
-from prokurist.network_thread.membership.reconciler import Reconciler
+from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
-from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
+from prokurist.network_thread.wire.consumer_group import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+)
 from prokurist.types import GroupMembershipOperation, MembershipState
 
 
@@ -100,8 +105,13 @@ class ConsumerMember:
             self._is_stuck,
         )
         self._refusals = ConsumerErrors(context)
-        self._heartbeats = ConsumerHeartbeats(
-            context, self._terms, self._patterns, self._reconciler, self._take, self._met
+        self._heartbeats = Heartbeats(
+            context,
+            self._patterns,
+            self._heartbeat,
+            partial(look_ahead, context),
+            self._take,
+            self._met,
         )
         self._losing: Operation[None] | None = None
         self._term = 0
@@ -128,10 +138,6 @@ class ConsumerMember:
         if self.state is MemberState.STABLE and self._reconciler.lacks_names:
             return STANDING[MemberState.RECONCILING]
         return STANDING[self.state]
-
-    def step_done(self, done: StepDone) -> None:
-        """See `Membership`."""
-        self._context.steps.done(done)
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`: here the coordinator alone decides."""
@@ -178,6 +184,7 @@ class ConsumerMember:
         self._refusals.begin()
         self._reconciler.begin(self._term)
         self._guard.start()
+        self._terms.forget()
         self._heartbeats.start()
 
     def _stop(self) -> None:
@@ -285,7 +292,13 @@ class ConsumerMember:
             if to is not self.state:
                 self._move(to)
 
-    # --- answers to heartbeats -------------------------------------------------------
+    # --- heartbeats ------------------------------------------------------------------
+
+    def _heartbeat(self, epoch: int, subscribed: Subscribed) -> ConsumerGroupHeartbeat:
+        reconciler = self._reconciler
+        return self._terms.request(
+            epoch, subscribed, reconciler.owned(), reconciler.owned_or_coming()
+        )
 
     def _met(self, error: KafkaException) -> Action:
         """Choose the action for an error of a heartbeat without an answer."""

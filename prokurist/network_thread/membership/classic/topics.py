@@ -18,7 +18,7 @@ from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import can_be_sent
-from prokurist.network_thread.membership.leader_assignment import counts_of
+from prokurist.network_thread.membership.classic.leader_assignment import counts_of
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.types import counted
