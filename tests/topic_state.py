@@ -40,11 +40,11 @@ GIVEN_UP, GONE, ANEW, AWAY = Scenario
 
 KEPT: Final[Mapping[str, Kept]] = {
     # --- what a consumer reads ---------------------------------------------------------
-    "Assignment._partitions": kept("unassigned, revoked, lost; anew for a new id", GONE, ANEW),
+    "Assigned.rows": kept("unassigned, revoked, lost; anew for a new id", GONE, ANEW),
     "Fetching._wishes": kept("no longer assigned, at the next look", GONE, ANEW),
     "TopicIds._names": kept("no longer assigned; a name has one former id", GONE, ANEW, AWAY),
-    "TopicIds._absent": kept("found again, or no longer assigned", GONE),
-    "GroupAssignment._subscribed": kept("unsubscribed", GONE, AWAY),
+    "TopicIds.absent": kept("found again, or no longer assigned", GONE),
+    "Assigned._subscribed": kept("unsubscribed", GONE, AWAY),
     "FetchBuffer._lines": kept("returned, or its ticket is no longer current"),
     "FetchCollector._begun": kept("the next poll"),
     "BackgroundEvents._errors": kept("raised, no longer wanted, or over by itself", GONE),

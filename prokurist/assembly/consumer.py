@@ -10,11 +10,15 @@ from typing import Any
 from prokurist.assembly.network_side import NetworkSide, System, open_system, trace_of
 from prokurist.assembly.security import warn_of_security
 from prokurist.config import ConsumerConfig
+from prokurist.events.assigned import Assigned
 from prokurist.events.clock import CallersClock
+from prokurist.events.committable import Committable, CommittableState
 from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.fetching import Fetching
 from prokurist.events.log_event_queue import LogEventQueue
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.subscription import Subscription
+from prokurist.events.positions import Positions
+from prokurist.events.topic_ids import TopicIds
 from prokurist.events.trace import Trace
 from prokurist.logs.event_reader import EventReader
 from prokurist.network_thread.cluster.coordinators import Coordinator
@@ -46,27 +50,35 @@ class ConsumerSide(NetworkSide):
         system: Sockets, clock and chance of the client.
 
     Attributes:
-        subscription: The subscription; both threads use it.
+        assigned: The subscription and the assigned partitions; both threads use them.
+        positions: Their positions; both threads use them.
+        topic_ids: The ids of their topics.
+        fetching: Moves the positions; both threads use it.
+        committable: What can be committed of them; both threads use it.
         member_identity: Who the consumer is in its group; both threads use it.
         poll_activity: When it polls; both threads use it.
         log_events: The queue of `on_event`; None where there is none.
         buffer: The fetch buffer, for both threads.
         commits: The group's commits; None without a group.
         membership: The place in the group; None without one.
-        positions: Looks positions up.
+        lookups: Looks positions up.
         fetches: Fetches records.
     """
 
     def __init__(self, config: ConsumerConfig, trace: Trace, system: System) -> None:
         create = config.allow_auto_create_topics
         super().__init__(config, trace, system, create_topics=create)
-        self.subscription: Subscription = Subscription(
-            config.auto_offset_reset, stores=not config.enable_auto_offset_store
+        self.assigned: Assigned[CommittableState] = Assigned(CommittableState)
+        self.positions: Positions = Positions(self.assigned, config.auto_offset_reset)
+        self.topic_ids: TopicIds = TopicIds(self.positions)
+        self.fetching: Fetching = Fetching(self.positions)
+        self.committable: Committable = Committable(
+            self.assigned, self.topic_ids, stores=not config.enable_auto_offset_store
         )
-        subscription, metadata = self.subscription, self.metadata
-        metadata.interest.add(subscription.topics, follows_pattern=subscription.follows_pattern)
-        MissingTopics(metadata, subscription.topics, subscription.assigned, trace)
-        RefusedTopics(metadata, subscription, self.background)
+        assigned, metadata = self.assigned, self.metadata
+        metadata.interest.add(assigned.topics, follows_pattern=assigned.follows_pattern)
+        MissingTopics(metadata, assigned.topics, assigned.partitions, trace)
+        RefusedTopics(metadata, assigned, self.background)
         self.member_identity: MemberIdentity = MemberIdentity()
         self.poll_activity: PollActivity = PollActivity()
         self.log_events: LogEventQueue | None = None
@@ -82,7 +94,7 @@ class ConsumerSide(NetworkSide):
                 metadata=metadata,
                 attempts=self.attempts,
                 timer=self.timer,
-                subscription=subscription,
+                committable=self.committable,
                 member_identity=self.member_identity,
                 background=self.background,
             )
@@ -91,7 +103,8 @@ class ConsumerSide(NetworkSide):
         self.fetches: FetchManager = FetchManager(
             self.client,
             metadata,
-            subscription,
+            self.fetching,
+            self.topic_ids,
             self.buffer,
             self.background,
             self.timer,
@@ -117,8 +130,9 @@ class ConsumerSide(NetworkSide):
         offsets = OffsetsManager(leaders)
         read_committed = config.isolation_level == "read_committed"
         patience = config.default_api_timeout_ms / 1000
-        self.positions: PositionsManager = PositionsManager(
-            self.subscription,
+        self.lookups: PositionsManager = PositionsManager(
+            self.positions,
+            self.topic_ids,
             self.background,
             self.calls,
             offsets,
@@ -134,7 +148,7 @@ class ConsumerSide(NetworkSide):
             ended=nothing_to_commit if self.commits is None else self.commits.auto.overtake,
         )
         lags = LagManager(
-            self.subscription,
+            self.positions,
             self.calls,
             offsets,
             self.timer,
@@ -142,11 +156,11 @@ class ConsumerSide(NetworkSide):
             read_committed=read_committed,
             trace=self.trace,
         )
-        self.register(offsets, self.positions, lags)
+        self.register(offsets, self.lookups, lags)
 
     def _join(self, config: ConsumerConfig, group_id: str, commits: GroupCommits) -> Membership:
         changed: Signal[()] = Signal()
-        changed.connect(self.positions.drop_stale)
+        changed.connect(self.lookups.drop_stale)
         changed.connect(self.fetches.stir)
         changed.connect(self.background.nudge)
         group = GroupMembership(
@@ -158,7 +172,7 @@ class ConsumerSide(NetworkSide):
             attempts=self.attempts,
             calls=self.calls,
             timer=self.timer,
-            subscription=self.subscription,
+            fetching=self.fetching,
             member_identity=self.member_identity,
             poll_activity=self.poll_activity,
             background=self.background,

@@ -28,14 +28,13 @@ from prokurist.errors import CommitFailedException, KafkaException, TimeoutExcep
 from prokurist.events.application_events import AutoCommit
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
+from prokurist.events.committable import Committable, CommittableOffsets
 from prokurist.events.log_events import (
     AUTO_COMMIT_FAILED,
     COMMIT_CALLBACK_ERROR_SUPPRESSED,
     FINAL_COMMIT_FAILED,
 )
 from prokurist.events.member_identity import Identity, MemberIdentity, Role
-from prokurist.events.stored_offsets import Committable
-from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 Offsets: TypeAlias = Mapping[TopicPartition, OffsetAndMetadata]
@@ -47,7 +46,7 @@ class AutoCommitter:
 
     Args:
         caller: The way to the network thread.
-        subscription: Knows the positions.
+        committable: Offsets of the assigned partitions.
         interceptors: Interceptors, for committed offsets.
         member_identity: The member's identity.
         interval: Seconds between two commits; None for none at all.
@@ -60,14 +59,14 @@ class AutoCommitter:
     def __init__(
         self,
         caller: CallRunner,
-        subscription: Subscription,
+        committable: Committable,
         interceptors: Interceptors,
         member_identity: MemberIdentity,
         interval: float | None,
         on_committed: OnCommitted | None = None,
     ) -> None:
         self._caller = caller
-        self._subscription = subscription
+        self._committable = committable
         self._interceptors = interceptors
         self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
@@ -120,8 +119,8 @@ class AutoCommitter:
     @property
     def has_newer(self) -> bool:
         """True if offsets were stored since the last commit was made."""
-        subscription = self._subscription
-        return self.is_on and subscription.stores and subscription.stored != self._seen
+        committable = self._committable
+        return self.is_on and committable.stores and committable.stored != self._seen
 
     def before_rebalance(self) -> None:
         """Commit the present positions before partitions are added, without waiting.
@@ -136,7 +135,7 @@ class AutoCommitter:
 
         It goes out even if another is under way: that may be of an earlier moment.
         """
-        done, topics = self._committable(unasked=False)
+        done, topics = self._snapshot(unasked=False)
         offsets = {tp: at for tp, at in done.items() if tp in partitions}
         if not offsets:
             return None
@@ -177,7 +176,7 @@ class AutoCommitter:
         """Describe the effect of a failed commit: replaced by the next one, or not."""
         alone = self._member_identity.identity.role is Role.ALONE
         put_out = isinstance(error, CommitFailedException) and not alone
-        if put_out or not offsets.keys() <= self._subscription.assigned():
+        if put_out or not offsets.keys() <= self._committable.assigned.partitions():
             return "and no other one replaces it, so that its records may be read again"
         return "the next one replaces it"
 
@@ -185,7 +184,7 @@ class AutoCommitter:
         return next((each for each in self._under_way if not each[0].is_open), None)
 
     def _succeeded(self, committed: Offsets) -> None:
-        self._subscription.note_committed(committed)
+        self._committable.note_committed(committed)
         self._interceptors.on_commit(committed)
         self._call_back(committed, None)
 
@@ -210,7 +209,7 @@ class AutoCommitter:
             last: True to commit the present positions. Stored offsets are committed in any
                 case: the user has marked their records as done.
         """
-        last = last or self._subscription.stores
+        last = last or self._committable.stores
         raised: list[Exception] = []
         ending = self._commit_last(deadline) if last and self.is_on else None
         for call, _ in self._under_way if last else ():
@@ -233,7 +232,7 @@ class AutoCommitter:
 
     def _commit_last(self, deadline: Deadline) -> tuple[Call, Offsets] | None:
         """Post the last commit; a call that has failed where it cannot be posted."""
-        offsets, topics = self._committable(unasked=True)
+        offsets, topics = self._snapshot(unasked=True)
         identity = self._member_identity.identity.at_departure
         if not offsets:
             return None
@@ -268,7 +267,7 @@ class AutoCommitter:
             self._succeeded(committed)
 
     def _commit(self, identity: Identity) -> None:
-        offsets, topics = self._committable(unasked=True)
+        offsets, topics = self._snapshot(unasked=True)
         # Whom the group does not count has nothing: it would refuse the commit.
         if offsets and identity.role is not Role.OUTSIDE:
             call = self._caller.call("auto-commit", None, partitions=tuple(offsets))
@@ -283,10 +282,10 @@ class AutoCommitter:
                 self._caller.abandon(call)
                 raise
 
-    def _committable(self, *, unasked: bool) -> Committable:
+    def _snapshot(self, *, unasked: bool) -> CommittableOffsets:
         # Read first: what is done in this moment is newer, or else committed twice.
-        self._seen = self._subscription.stored
-        return self._subscription.committable(unasked=unasked)
+        self._seen = self._committable.stored
+        return self._committable.snapshot(unasked=unasked)
 
     def _restart(self) -> None:
         self.due = self._caller.now() + self._interval

@@ -20,10 +20,8 @@ from prokurist.errors import OffsetOutOfRangeException
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
-from prokurist.events.fetching import Use
-from prokurist.events.outstanding import ReturnedRuns
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.fetching import Fetching, Use
+from prokurist.events.position_state import Position, ReturnedRuns
 from prokurist.records.consumer_records import Run
 from prokurist.records.reader import PartitionReader
 
@@ -53,7 +51,7 @@ class BufferedEntries:
     """The entries of the fetch buffer, as the application takes them.
 
     Args:
-        subscription: The subscription, with its positions.
+        fetching: Positions of fetches and of what is returned.
         buffer: The fetch buffer.
         deserializers: The user's.
         check_crcs: `check.crcs`.
@@ -66,7 +64,7 @@ class BufferedEntries:
 
     def __init__(
         self,
-        subscription: Subscription,
+        fetching: Fetching,
         buffer: FetchBuffer[PartitionReader],
         deserializers: Deserializers,
         *,
@@ -74,7 +72,8 @@ class BufferedEntries:
         cap: int,
         now: Callable[[], float],
     ) -> None:
-        self._subscription = subscription
+        self._fetching = fetching
+        self._positions = fetching.positions
         self._buffer = buffer
         self._deserializers = deserializers
         self._check_crcs = check_crcs
@@ -94,7 +93,7 @@ class BufferedEntries:
     def usable(self, entry: Entry[PartitionReader] | None) -> Entry[PartitionReader] | None:
         """The first entry of a partition if it may be returned now; else None."""
         while entry is not None:
-            use = self._subscription.use_of(entry.partition, entry.ticket)
+            use = self._fetching.use_of(entry.partition, entry.ticket)
             if use is Use.KEEP:
                 return None
             if use is Use.RETURN:
@@ -166,10 +165,10 @@ class BufferedEntries:
         if to.offset == chunk.offset:
             return True
         handed: ReturnedRuns = ()
-        if self._subscription.is_tracked and not has_it:
+        if self._positions.is_tracked and not has_it:
             columns = [run.as_columns() for run in taken.runs]
             handed = [(each.offsets, each.leader_epoch) for each in columns]
-        if not self._subscription.advance(
+        if not self._fetching.advance(
             chunk.partition, chunk.ticket, to, has_it=has_it, handed=handed
         ):
             chunk.reader = None
@@ -202,18 +201,18 @@ class BufferedEntries:
         ]
         for each in same or [failure]:
             self._buffer.drop(each)
-            self._subscription.unstick(each.partition, each.ticket)
+            self._fetching.unstick(each.partition, each.ticket)
         self._buffer.stir()
         if failure.error is not None:
             raise failure.error.with_traceback(None)
         tp, offset = failure.partition, failure.offset
-        if self._subscription.policy_of(tp).kind == "none":
+        if self._positions.policy_of(tp).kind == "none":
             raise OffsetOutOfRangeException(
                 f"offset {offset} of {tp} is not in its log, which was cut off, or does not "
                 f"go that far, and auto.offset.reset is none: seek, or set a policy",
                 offsets={tp: offset},
             )
-        self._subscription.reset(tp, failure.ticket)
+        self._fetching.reset(tp, failure.ticket)
 
     def __repr__(self) -> str:
         return f"BufferedEntries({self._buffer})"

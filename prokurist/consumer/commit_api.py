@@ -14,9 +14,8 @@ from prokurist.consumer.offset_tracker import OffsetTracker
 from prokurist.errors import IllegalStateException, InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.committable import Committable, CommittableOffsets
 from prokurist.events.outstanding import Tracking
-from prokurist.events.stored_offsets import Committable
-from prokurist.events.subscription import Subscription
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -27,7 +26,7 @@ class CommitApi:
     _config: ConsumerConfig
     _caller: CallRunner
     _commits: CommitQueue
-    _subscription: Subscription
+    _committable: Committable
     _background: BackgroundEvents
 
     def commit_sync(
@@ -56,9 +55,9 @@ class CommitApi:
         with self._caller.inside("commit_sync"):
             self._check_group("commit_sync")
             wanted = (
-                self._subscription.committable()
+                self._committable.snapshot()
                 if given is None
-                else Committable(given, BY_NAME)
+                else CommittableOffsets(given, BY_NAME)
             )
             self._commits.sync(wanted, timeout)
 
@@ -89,9 +88,9 @@ class CommitApi:
         with self._caller.inside("commit_async"):
             self._check_group("commit_async")
             wanted = (
-                self._subscription.committable()
+                self._committable.snapshot()
                 if given is None
-                else Committable(given, BY_NAME)
+                else CommittableOffsets(given, BY_NAME)
             )
             own = self._commits.later(wanted, callback)
             # The answer may be here already: its callback runs in a later call all the same.
@@ -119,12 +118,12 @@ class CommitApi:
         given = done_in(offsets)
         with self._caller.inside("store_offsets"):
             self._check_stores("store_offsets")
-            if self._subscription.is_tracked:
+            if self._committable.tracking is not None:
                 raise IllegalStateException(
                     "store_offsets after track_offsets: the tracker stores what is done; tell "
                     "it with done(record)"
                 )
-            self._subscription.store(given)
+            self._committable.store(given)
 
     def track_offsets(
         self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
@@ -159,8 +158,8 @@ class CommitApi:
                 raise ValueError(f"{name} is at least 1, not {bound}")
         with self._caller.inside("track_offsets"):
             self._check_stores("track_offsets")
-            self._subscription.track(Tracking(max_outstanding, max_uncommitted))
-            return OffsetTracker(self._caller, self._subscription, self._background)
+            self._committable.track(Tracking(max_outstanding, max_uncommitted))
+            return OffsetTracker(self._caller, self._committable, self._background)
 
     def _check_stores(self, operation: str) -> None:
         """Refuse calls that mark records as done where all returned records count as done.

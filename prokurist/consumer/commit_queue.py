@@ -27,10 +27,9 @@ from prokurist.errors import (
 from prokurist.events.application_events import Commit, CommitOnce
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
+from prokurist.events.committable import Committable, CommittableOffsets
 from prokurist.events.log_events import ASYNC_COMMIT_FAILED, COMMIT_CALLBACK_ERROR_SUPPRESSED
 from prokurist.events.member_identity import Identity, MemberIdentity
-from prokurist.events.stored_offsets import Committable
-from prokurist.events.subscription import Subscription
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, OffsetAndMetadata]
@@ -45,7 +44,7 @@ class CommitQueue:
         auto: The automatic commits, reported beside the callbacks.
         interceptors: Interceptors, for committed offsets.
         member_identity: The member's identity.
-        subscription: The subscription, for a leave in progress.
+        committable: Offsets of the assigned partitions.
         on_committed: The callback of asynchronous commits that have none of their own.
     """
 
@@ -55,19 +54,19 @@ class CommitQueue:
         auto: AutoCommitter,
         interceptors: Interceptors,
         member_identity: MemberIdentity,
-        subscription: Subscription,
+        committable: Committable,
         on_committed: CommitCallback | None = None,
     ) -> None:
         self._caller = caller
         self._auto = auto
         self._interceptors = interceptors
         self._member_identity = member_identity
-        self._subscription = subscription
+        self._committable = committable
         self._on_committed = on_committed
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
         self._under_way = CommitsUnderWay()
 
-    def sync(self, returned: Committable, timeout: float | timedelta | None) -> None:
+    def sync(self, returned: CommittableOffsets, timeout: float | timedelta | None) -> None:
         """Commit offsets and wait, for earlier commits and their callbacks too.
 
         The commit is posted at once, behind the earlier ones on their connection: waiting for
@@ -98,7 +97,7 @@ class CommitQueue:
         if raised is not None:
             raise raised
 
-    def later(self, returned: Committable, callback: CommitCallback | None) -> Call:
+    def later(self, returned: CommittableOffsets, callback: CommitCallback | None) -> Call:
         """Have offsets committed, once, without waiting: the call that stands for it."""
         offsets, topics = returned
         call = self._caller.call("commit_async", None, partitions=tuple(offsets))
@@ -136,7 +135,7 @@ class CommitQueue:
         committed after the next poll: it goes out also while the group rebalances.
         """
         identity = self._member_identity.identity
-        return identity.at_departure if self._subscription.is_leaving else identity
+        return identity.at_departure if self._committable.assigned.is_leaving else identity
 
     def run_callbacks(self, before: Call | None = None) -> None:
         """Run the callbacks that are due, up to that of one call.
@@ -158,7 +157,7 @@ class CommitQueue:
                 self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error, kind_of_error=kind)
 
     def _succeeded(self, offsets: Offsets) -> None:
-        self._subscription.note_committed(offsets)
+        self._committable.note_committed(offsets)
         self._interceptors.on_commit(offsets)
 
     def _wait(self, deadline: Deadline) -> bool:

@@ -125,13 +125,17 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._config = config
         self._side = side
         self._process = os.getpid()
-        self._subscription = side.subscription
+        self._assigned = side.assigned
+        self._positions = side.positions
+        self._fetching = side.fetching
+        self._committable = side.committable
         self._background = side.background
         self._member_identity = side.member_identity
         self._poll_activity = side.poll_activity
         self._buffer = side.buffer
         self._collector = FetchCollector(
-            self._subscription,
+            self._fetching,
+            self._committable,
             self._buffer,
             Deserializers(config.key_deserializer, config.value_deserializer),
             most=config.max_poll_records,
@@ -146,14 +150,14 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             side.trace,
         )
         # One for all that ends quick steps: calls, wake-ups, polls that are wanted, partitions.
-        steady = self._caller.steady = self._poll_activity.steady = self._subscription.steady
+        steady = self._caller.steady = self._poll_activity.steady = self._assigned.steady
         self._hand = make_hand(steady, NOTHING, clock.now)
         STEADY.add(self._caller)
         self._interceptors = Interceptors(config.interceptor_classes, side.trace)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(
             self._caller,
-            self._subscription,
+            self._committable,
             self._interceptors,
             self._member_identity,
             interval if config.enable_auto_commit else None,
@@ -164,12 +168,10 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._auto,
             self._interceptors,
             self._member_identity,
-            self._subscription,
+            self._committable,
             config.on_committed,
         )
-        self._listeners = Listeners(
-            self._caller, self._background, self._auto, self._subscription
-        )
+        self._listeners = Listeners(self._caller, self._background, self._auto, self._assigned)
         self._counted = CountedConsumer(config, side, self._caller, self._collector.topics)
         if side.telemetry is not None:
             # Imported here, as for `metrics`: the network thread imports nothing later.
@@ -186,7 +188,8 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             metrics=partial(counts_of, self._counted),
         )
         self._obstacles = Obstacles(
-            side.subscription,
+            side.positions,
+            side.committable,
             side.client.reachability,
             cluster=lambda: side.metadata.cluster,
             place=lambda: place_of(side),
@@ -330,7 +333,7 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             return
         with self._caller.inside("close"):
             self._listeners.refuse_inside("close")
-            self._subscription.begin_close()
+            self._assigned.begin_close()
             if last_commit and sys.exception() is None:
                 # No error is on its way out of the loop that had it: it is done with.
                 self._collector.count()

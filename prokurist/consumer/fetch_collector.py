@@ -29,12 +29,12 @@ from prokurist.consumer.consumer_counters import Consumed
 from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline
+from prokurist.events.committable import Committable
 from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
-from prokurist.events.fetching import Bookmark
+from prokurist.events.fetching import Bookmark, Fetching
 from prokurist.events.hand import Hand, make_hand
-from prokurist.events.partition_state import Position, after
-from prokurist.events.subscription import Subscription
+from prokurist.events.position_state import Position, after
 from prokurist.records.consumer_records import ConsumerRecords, Run
 from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -75,7 +75,8 @@ class FetchCollector:
     """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
-        subscription: The subscription, with its positions.
+        fetching: Positions of fetches and of what is returned.
+        committable: Bounds what is outstanding.
         buffer: The fetch buffer.
         deserializers: The user's.
         most: `max.poll.records`.
@@ -90,7 +91,8 @@ class FetchCollector:
 
     def __init__(
         self,
-        subscription: Subscription,
+        fetching: Fetching,
+        committable: Committable,
         buffer: FetchBuffer[PartitionReader],
         deserializers: Deserializers,
         *,
@@ -99,10 +101,12 @@ class FetchCollector:
         cap: int,
         now: Callable[[], float],
     ) -> None:
-        self._subscription = subscription
+        self._fetching = fetching
+        self._committable = committable
+        self._steady = committable.assigned.steady
         self._buffer = buffer
         self._entries = BufferedEntries(
-            subscription, buffer, deserializers, check_crcs=check_crcs, cap=cap, now=now
+            fetching, buffer, deserializers, check_crcs=check_crcs, cap=cap, now=now
         )
         self._most = most
         self._now = now
@@ -171,7 +175,7 @@ class FetchCollector:
             KafkaException: An error comes next, with no records before it.
         """
         self.recall()
-        left = min(left, self._subscription.room())
+        left = min(left, self._committable.room())
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = self._line()
@@ -180,7 +184,7 @@ class FetchCollector:
             entry = entries.usable(line.popleft())
             if entry is None:
                 continue
-            most = min(left, self._subscription.room_of(entry.partition))
+            most = min(left, self._committable.room_of(entry.partition))
             if most == 0:
                 continue  # Outstanding records of it have to be done before.
             if not alone and isinstance(entry, Failure):
@@ -214,12 +218,12 @@ class FetchCollector:
         """Take back what the last poll collected: it comes again."""
         begun, self._begun = self._begun, {}
         for tp, bookmark in begun.items():
-            self._subscription.take_back(tp, bookmark)
+            self._fetching.take_back(tp, bookmark)
 
     def _mark(self, chunk: Chunk[PartitionReader]) -> None:
         """Note where the records of this poll begin, before any of a chunk counts."""
         tp = chunk.partition
-        bookmark, known = self._subscription.bookmark(tp, chunk.ticket), self._begun.get(tp)
+        bookmark, known = self._fetching.bookmark(tp, chunk.ticket), self._begun.get(tp)
         if bookmark is not None and (known is None or known.place is not bookmark.place):
             self._begun[tp] = bookmark
 
@@ -245,12 +249,12 @@ class FetchCollector:
         """
         self._entries.give_time(deadline)
         self.recall()
-        room = min(self._most, self._subscription.room())
+        room = min(self._most, self._committable.room())
         for head in self._buffer.heads() if room else ():
             entry = self._entries.usable(head)
             if entry is None:
                 continue
-            most = min(room, self._subscription.room_of(entry.partition))
+            most = min(room, self._committable.room_of(entry.partition))
             if most == 0:
                 continue
             try:
@@ -263,7 +267,7 @@ class FetchCollector:
             tp = taken.chunk.partition
             start = Position(taken.chunk.offset, None)
             records = show(ConsumerRecords({tp: taken.runs}, {}))
-            hand = make_hand(self._subscription.steady, records, self._now)
+            hand = make_hand(self._steady, records, self._now)
             self.lent = Lent(taken, start, hand)
             return self.lent
         return None
@@ -271,7 +275,7 @@ class FetchCollector:
     def count(self) -> None:
         """Count the last record as processed: the next one is asked for."""
         if self.lent is not None:
-            self._subscription.done_with(self.lent.taken.chunk.partition)
+            self._fetching.done_with(self.lent.taken.chunk.partition)
 
     def finish(self) -> None:
         """Count all that was lent, since more is asked for."""

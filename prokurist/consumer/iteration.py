@@ -138,7 +138,7 @@ class Iteration(Polling):
     def _hand_out(self, lent: Lent, record: Handed) -> bool:
         chunk = lent.taken.chunk
         lent.hand.due = min(self._auto.due, self._events.due)
-        if not self._subscription.hand_out(chunk.partition, chunk.ticket, record, lent.hand):
+        if not self._fetching.hand_out(chunk.partition, chunk.ticket, record, lent.hand):
             return False
         if self._caller.woken or self._poll_activity.wanted:
             # It came before quick steps were allowed, and so has not ended them.

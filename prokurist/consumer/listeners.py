@@ -14,9 +14,9 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.errors import IllegalStateException, KafkaException, WakeupException
 from prokurist.events.application_events import StepDone
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
 from prokurist.events.group_log_events import CALLBACK_RESULT_DROPPED, LISTENER_ERROR_SUPPRESSED
-from prokurist.events.subscription import Subscription
 from prokurist.types import TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -85,7 +85,7 @@ class Listeners:
         caller: The way to the network thread.
         background: Where steps come from.
         auto: The automatic commits, for revoked partitions.
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class Listeners:
         caller: CallRunner,
         background: BackgroundEvents,
         auto: AutoCommitter,
-        subscription: Subscription,
+        assigned: AnyAssigned,
     ) -> None:
         self._caller = caller
         self._background = background
         self._auto = auto
-        self._subscription = subscription
+        self._assigned = assigned
         self._listener: ConsumerRebalanceListener | None = None
         self._running: str | None = None
 
@@ -174,18 +174,18 @@ class Listeners:
             return self.inside(step.kind.value, step.work)
         partitions = step.partitions
         if step.kind is StepKind.ASSIGNED:
-            self._subscription.hears(partitions)
+            self._assigned.hears(partitions)
         elif step.kind is StepKind.LOST:
             # Fenced while on_partitions_revoked ran: the listener was told of those
             # already, and each partition is told once.
-            partitions &= self._subscription.told()
+            partitions &= self._assigned.told()
             if not partitions:
                 return None
         self._call(step.kind, partitions)
         newer = self._auto.newer_of(partitions) if step.kind is StepKind.REVOKED else None
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
             # Here as well as on the network thread: the next look sees it done.
-            self._subscription.heard(step.partitions)
+            self._assigned.heard(step.partitions)
         return newer
 
     def _call(self, kind: StepKind, partitions: Partitions) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.cluster import ABSENT, Cluster
+from prokurist.events.committable import Committable
+from prokurist.events.positions import Positions, Survey
 from prokurist.events.reachability import Reachability
-from prokurist.events.subscription import Subscription, Survey
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import MembershipState, TopicPartition, counted, named
 
@@ -39,7 +40,8 @@ class Obstacles:
     """Finds the next obstacle to returning records.
 
     Args:
-        subscription: The subscription, with its positions.
+        positions: The positions.
+        committable: Knows what is outstanding.
         reachability: Reachability of the brokers.
         cluster: Returns the cluster's metadata.
         place: Returns the member's place in its group; None for a client without a group.
@@ -49,7 +51,8 @@ class Obstacles:
 
     def __init__(
         self,
-        subscription: Subscription,
+        positions: Positions,
+        committable: Committable,
         reachability: Reachability,
         *,
         cluster: Callable[[], Cluster],
@@ -58,7 +61,8 @@ class Obstacles:
         now: Callable[[], float],
     ) -> None:
         self.reachability: Reachability = reachability
-        self._subscription = subscription
+        self._positions = positions
+        self._committable = committable
         self._cluster = cluster
         self._place = place
         self._silence = longest + PATIENCE
@@ -73,7 +77,7 @@ class Obstacles:
     def look(self) -> WhyEmpty:
         """Return the reason for a poll without records; `NOTHING_NEW` without an obstacle."""
         now = self._now()
-        survey = self._subscription.survey()
+        survey = self._positions.survey()
         return (
             self._unreachable(now)
             or self._missing(survey)
@@ -150,8 +154,8 @@ class Obstacles:
         return WhyEmpty(EmptyCause.PAUSED, "all partitions are paused")
 
     def _outstanding(self, survey: Survey) -> WhyEmpty | None:
-        records, held_back, full = self._subscription.outstanding()
-        if self._subscription.room() and not (survey.read and survey.read <= full):
+        records, held_back, full = self._committable.outstanding()
+        if self._committable.room() and not (survey.read and survey.read <= full):
             return None
         return WhyEmpty(
             EmptyCause.OUTSTANDING,

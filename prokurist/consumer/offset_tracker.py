@@ -15,7 +15,7 @@ from prokurist.consumer.arguments import partitions_in
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import as_seconds
-from prokurist.events.stored_offsets import StoredOffsets
+from prokurist.events.committable import Committable
 from prokurist.types import TopicPartition
 
 
@@ -48,15 +48,15 @@ class OffsetTracker:
 
     Args:
         caller: The way to the network thread.
-        subscription: The subscription, with outstanding records.
+        committable: Knows what is outstanding.
         background: Has a poll look again.
     """
 
     def __init__(
-        self, caller: CallRunner, subscription: StoredOffsets, background: BackgroundEvents
+        self, caller: CallRunner, committable: Committable, background: BackgroundEvents
     ) -> None:
         self._caller = caller
-        self._subscription = subscription
+        self._committable = committable
         self._background = background
         self._waiting: tuple[Call, Callable[[], bool]] | None = None
 
@@ -75,9 +75,9 @@ class OffsetTracker:
             True if it was outstanding.
         """
         tp = TopicPartition(record.topic, record.partition)
-        if not self._subscription.finish(tp, record.offset):
+        if not self._committable.finish(tp, record.offset):
             return False
-        if self._subscription.take_held_up():
+        if self._committable.take_held_up():
             self._background.nudge()
         waiting = self._waiting
         if waiting is not None and waiting[1]():
@@ -87,12 +87,12 @@ class OffsetTracker:
     @property
     def outstanding(self) -> int:
         """Number of returned records that are not done."""
-        return self._subscription.outstanding().records
+        return self._committable.outstanding().records
 
     @property
     def held_back(self) -> int:
         """Number of done records behind an outstanding one; they cannot be committed yet."""
-        return self._subscription.outstanding().held_back
+        return self._committable.outstanding().held_back
 
     def wait(
         self,
@@ -121,7 +121,7 @@ class OffsetTracker:
             call = self._caller.call("wait", seconds)
 
             def is_over() -> bool:
-                return self._subscription.outstanding(wanted).records == 0
+                return self._committable.outstanding(wanted).records == 0
 
             # Shown before the look: what is done later ends the wait.
             self._waiting = call, is_over

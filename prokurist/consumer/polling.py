@@ -26,12 +26,15 @@ from prokurist.events.application_events import (
     Polled,
     Prefetch,
 )
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, as_seconds
+from prokurist.events.committable import Committable
 from prokurist.events.fetch_buffer import FetchBuffer
+from prokurist.events.fetching import Fetching
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.subscription import Subscription
+from prokurist.events.positions import Positions
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
 from prokurist.types import PartitionProgress, TopicPartition
@@ -45,7 +48,10 @@ class Polling:
     _caller: CallRunner
     _commits: CommitQueue
     _auto: AutoCommitter
-    _subscription: Subscription
+    _assigned: AnyAssigned
+    _positions: Positions
+    _fetching: Fetching
+    _committable: Committable
     _background: BackgroundEvents
     _listeners: Listeners
     _events: EventCallback
@@ -82,7 +88,7 @@ class Polling:
         tp = partition_in(partition)
         with self._caller.inside("position"):
             call = self._caller.call("position", timeout, partitions=(tp,))
-            known = self._subscription.position(tp)
+            known = self._positions.position(tp)
             if known is None:
                 known = int(self._caller.ask(call, LookUpPosition(call, tp)))
             return known
@@ -106,12 +112,12 @@ class Polling:
         tp = partition_in(partition)
         with self._caller.inside("current_lag"):
             try:
-                lag, born = self._subscription.lag(tp)
+                lag, born = self._positions.lag(tp)
                 if born is not None:
                     call = self._caller.call("current_lag", None, partitions=(tp,))
                     self._caller.post(LookUpEnd(call, tp, born))
             except BaseException:
-                self._subscription.ask_again()
+                self._positions.ask_again()
                 raise
             return lag
 
@@ -130,7 +136,7 @@ class Polling:
         """
         wanted = partitions_in(partitions)
         with self._caller.inside("at_end"):
-            return self._subscription.at_end(wanted)
+            return self._positions.at_end(wanted)
 
     def progress(
         self, partitions: TopicPartition | Iterable[TopicPartition] = ()
@@ -148,7 +154,7 @@ class Polling:
         """
         wanted = partitions_in(partitions)
         with self._caller.inside("progress"):
-            return self._subscription.progress(wanted)
+            return self._committable.progress(wanted)
 
     @overload
     def poll(
@@ -298,7 +304,7 @@ class Polling:
         """
         self._listeners.refuse_inside(call.operation)
         self._background.check_open()
-        if not self._subscription.is_used:
+        if not self._assigned.is_used:
             raise IllegalStateException(
                 "poll with nothing to read: subscribe to topics, or assign partitions"
             )
@@ -341,7 +347,7 @@ class Polling:
         before it was.
         """
         self._poll_activity.ask()
-        self._subscription.ask_again()
+        self._positions.ask_again()
         self._buffer.stir()
         self._collector.read_again()
 
@@ -365,7 +371,7 @@ class Polling:
             self._attend(call)
         result = collect(call.deadline)
         try:
-            if self._subscription.ask_missing():
+            if self._positions.ask_missing():
                 self._caller.post(LookUpPositions(call))
             if self._buffer.take_ask():
                 self._caller.post(Prefetch(call))
@@ -383,6 +389,6 @@ class Polling:
         """
         self._listeners.run()
         self._events.run(call.deadline)
-        error = self._background.take(self._subscription.still_wanted)
+        error = self._background.take(self._positions.still_wanted)
         if error is not None:
             raise error

@@ -138,7 +138,7 @@ class Ranges(Polling, Lookups):
         if position == wanted.end:
             return
         with self._caller.inside(OPERATION):
-            born = self._subscription.begin_range(tp, position, wanted.end)
+            born = self._positions.begin_range(tp, position, wanted.end)
             self._buffer.stir()
         try:
             while position < wanted.end:
@@ -155,9 +155,9 @@ class Ranges(Polling, Lookups):
                     yield records
         finally:
             # Also when the iteration is dropped, on any thread: so no call is entered.
-            self._subscription.end_range(tp, born)
+            self._positions.end_range(tp, born)
             self._buffer.purge(
-                lambda each, ticket: self._subscription.use_of(each, ticket) is Use.DROP
+                lambda each, ticket: self._fetching.use_of(each, ticket) is Use.DROP
             )
 
     def _check_place(self, wanted: Range, born: int, position: int) -> None:
@@ -167,8 +167,8 @@ class Ranges(Polling, Lookups):
             IllegalStateException: Another call has.
             KafkaException: The place is worthless; it says why.
         """
-        if self._subscription.place_in_range(wanted.partition, born) != position:
-            error = self._background.take(self._subscription.still_wanted)
+        if self._positions.place_in_range(wanted.partition, born) != position:
+            error = self._background.take(self._positions.still_wanted)
             if error is not None:
                 raise error
             raise IllegalStateException(

@@ -92,7 +92,7 @@ class Readiness(Iteration):
                 call.leave(now)
                 self._caller.counters.ended(call, now)
                 raise wait.out_of_time(now, self._last_failure())
-            return self._subscription.assigned()
+            return self._assigned.partitions()
 
     def _last_failure(self) -> KafkaException | None:
         failure = self._obstacles.reachability.last_failure

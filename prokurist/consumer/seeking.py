@@ -13,10 +13,11 @@ from prokurist.consumer.arguments import partition_in, partitions_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import DropStale
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.fetch_buffer import FetchBuffer
-from prokurist.events.fetching import Use
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.fetching import Fetching, Use
+from prokurist.events.position_state import Position
+from prokurist.events.positions import Positions
 from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
@@ -29,7 +30,9 @@ class Seeking:
 
     _caller: CallRunner
     _auto: AutoCommitter
-    _subscription: Subscription
+    _assigned: AnyAssigned
+    _positions: Positions
+    _fetching: Fetching
     _buffer: FetchBuffer[PartitionReader]
 
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
@@ -46,7 +49,7 @@ class Seeking:
         tp = partition_in(partition)
         to = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
         with self._caller.inside("seek"):
-            self._subscription.seek(tp, Position(to.offset, to.leader_epoch))
+            self._positions.seek(tp, Position(to.offset, to.leader_epoch))
             self._drop_stale()
 
     def seek_to_beginning(
@@ -81,7 +84,7 @@ class Seeking:
     ) -> None:
         wanted = partitions_in(partitions)
         with self._caller.inside(operation):
-            self._subscription.seek_by(wanted or self._subscription.assigned(), reset)
+            self._positions.seek_by(wanted or self._assigned.partitions(), reset)
             self._drop_stale()
 
     def pause(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
@@ -95,7 +98,7 @@ class Seeking:
         """
         wanted = partitions_in(partitions)
         with self._caller.inside("pause"):
-            self._subscription.pause(wanted, paused=True)
+            self._positions.pause(wanted, paused=True)
 
     def resume(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
         """Resume paused partitions.
@@ -108,25 +111,25 @@ class Seeking:
         """
         wanted = partitions_in(partitions)
         with self._caller.inside("resume"):
-            self._subscription.pause(wanted, paused=False)
+            self._positions.pause(wanted, paused=False)
             self._buffer.stir()
 
     def paused(self) -> frozenset[TopicPartition]:
         """The partitions that are paused."""
         with self._caller.inside("paused"):
-            return self._subscription.paused()
+            return self._positions.paused()
 
     def _change_assignment(self, partitions: Collection[TopicPartition]) -> None:
-        if self._subscription.assigned() != frozenset(partitions):
+        if self._assigned.partitions() != frozenset(partitions):
             self._auto.let_go()
-        self._subscription.assign(partitions)
+        self._assigned.assign(partitions)
         self._drop_stale()
 
     def _drop_stale(self) -> None:
         """Drop buffered records and look-ups that are not wanted any more."""
-        self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
+        self._buffer.purge(lambda tp, ticket: self._fetching.use_of(tp, ticket) is Use.DROP)
         self._buffer.stir()
-        if self._subscription.take_stale():
+        if self._positions.take_stale():
             try:
                 self._caller.post(DropStale(self._caller.call("assign", None)))
             except KafkaException:

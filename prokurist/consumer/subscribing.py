@@ -101,7 +101,7 @@ class Subscribing(Seeking):
                     "a SubscriptionPattern is resolved by the broker, which takes "
                     "group.protocol=consumer: set that, or subscribe to a re.Pattern"
                 )
-            self._subscription.subscribe(wanted, listens=heard is not None)
+            self._assigned.subscribe(wanted, listens=heard is not None)
             self._listeners.follow(heard)
             self._member_identity.wants_in()
             self._poll_activity.ask()
@@ -128,12 +128,12 @@ class Subscribing(Seeking):
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that are assigned to this consumer now."""
         with self._caller.inside("assignment"):
-            return self._subscription.assigned()
+            return self._assigned.partitions()
 
     def subscription(self) -> frozenset[str]:
         """The topics subscribed to; of a `re.Pattern`, those that match so far."""
         with self._caller.inside("subscription"):
-            subscribed = self._subscription.subscribed
+            subscribed = self._assigned.subscribed
             return frozenset() if subscribed is None else subscribed.topics
 
     def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
@@ -172,7 +172,7 @@ class Subscribing(Seeking):
             IllegalStateException: Nothing is subscribed to.
         """
         with self._caller.inside("enforce_rebalance"):
-            if self._subscription.subscribed is None:
+            if self._assigned.subscribed is None:
                 raise IllegalStateException("enforce_rebalance with nothing subscribed to")
             if self._config.group_protocol == "consumer":
                 self._caller.trace.emit(ENFORCE_REBALANCE_IGNORED)
@@ -202,7 +202,7 @@ class Subscribing(Seeking):
     def _unsubscribe(self, timeout: float | timedelta | None) -> None:
         call = self._caller.call("unsubscribe", timeout)
         failed: Exception | None = None
-        if self._subscription.subscribed is not None:
+        if self._assigned.subscribed is not None:
             try:
                 self._auto.let_go()
                 failed = self._part()
@@ -223,12 +223,12 @@ class Subscribing(Seeking):
 
     def _tell_unraised(self) -> None:
         """Log the errors that the next poll would have raised."""
-        while error := self._background.take_pending(self._subscription.still_wanted):
+        while error := self._background.take_pending(self._positions.still_wanted):
             self._caller.trace.emit(BACKGROUND_ERROR_DISCARDED, error=error)
 
     def _part(self) -> Exception | None:
         """Tell the listener of all partitions, and return its error."""
-        partitions = self._subscription.let_go()
+        partitions = self._assigned.let_go()
         self._background.call_off()
         kind = self._parts_as = self._kind_of_parting()
         return self._listeners.tell(kind, partitions) if partitions else None
@@ -242,16 +242,16 @@ class Subscribing(Seeking):
         self, call: Call, how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
     ) -> None:
         """Leave the group, by the call's deadline; no wake-up ends it."""
-        if self._subscription.subscribed is not None:
+        if self._assigned.subscribed is not None:
             # The group may have removed us since: the log says what the listener was told.
             self._parts_as = self._parts_as or self._kind_of_parting()
             # Kept until all is done: an interrupt may come before the leave is posted, or
             # written, and another try finds nothing subscribed any more.
-            self._given_back = self._subscription.owned()
+            self._given_back = self._assigned.owned()
         given_back = self._given_back
         if given_back is None:
             return
-        self._subscription.unsubscribe()
+        self._assigned.unsubscribe()
         self._listeners.follow(None)
         self._drop_stale()
         try:

@@ -23,8 +23,9 @@ from enum import Enum
 
 from prokurist.errors import KafkaException
 from prokurist.errors.security import name_credentials
-from prokurist.events.assignment import AssignedPartition, PositionRequest, SubscribedTopic
+from prokurist.events.assigned import AssignedPartition, SubscribedTopic
 from prokurist.events.call import Call
+from prokurist.events.positions import PositionRequest
 from prokurist.types import TopicPartition
 
 

@@ -1,6 +1,6 @@
-"""Fetch positions and returned positions: a part of `Subscription`.
+"""Fetch positions and returned positions of the assigned partitions.
 
-Thread: both, under the subscription's lock, like all of it.
+Thread: both, under the lock of the `Assigned` whose rows these are; see `positions`.
 
 `position` runs ahead: the next fetch begins there, and the network thread moves it with each
 answer. `returned` follows: it is the user's place, and the application thread moves it with the
@@ -9,15 +9,12 @@ everything in between at once. `in_hand` stays one record behind, in an iteratio
 that far.
 """
 
-import sys
 from dataclasses import dataclass
 from enum import Enum
 
-from prokurist.config import OffsetReset
-from prokurist.events.assignment import Assignment
 from prokurist.events.hand import Hand, Handed
-from prokurist.events.outstanding import ReturnedRuns
-from prokurist.events.partition_state import FetchState, PartitionState, Position
+from prokurist.events.position_state import FetchState, Position, PositionState, ReturnedRuns
+from prokurist.events.positions import Positions
 from prokurist.types import TopicPartition
 
 
@@ -58,15 +55,20 @@ class Bookmark:
     position: Position
 
 
-class Fetching(Assignment):
-    """Part of `Subscription` with the fetch positions and the returned positions.
+class Fetching:
+    """Moves the positions with what is fetched, and with what the user is given.
 
     Args:
-        policy: `auto.offset.reset`.
+        positions: The positions.
+
+    Attributes:
+        positions: See above.
     """
 
-    def __init__(self, policy: OffsetReset) -> None:
-        super().__init__(policy)
+    def __init__(self, positions: Positions) -> None:
+        self.positions: Positions = positions
+        self._assigned = positions.assigned
+        self._lock = positions.assigned.lock
         self._wishes: dict[TopicPartition, Wish] = {}
 
     # --- the network thread ----------------------------------------------------------
@@ -77,13 +79,13 @@ class Fetching(Assignment):
         A wish that is the same as before is the same object.
         """
         with self._lock:
-            if len(self._wishes) > len(self._partitions):
+            if len(self._wishes) > len(self._assigned.rows):
                 self._wishes = {
-                    tp: wish for tp, wish in self._wishes.items() if tp in self._partitions
+                    tp: wish for tp, wish in self._wishes.items() if tp in self._assigned.rows
                 }
             return [
                 self._wish(tp, state, state.position)
-                for tp, state in self._partitions.items()
+                for tp, state in self._assigned.rows.items()
                 if state.fetchable and state.position is not None
             ]
 
@@ -140,7 +142,7 @@ class Fetching(Assignment):
     def in_hand(self) -> tuple[TopicPartition, int] | None:
         """The offset of the record that an iteration has in hand; None if there is none."""
         with self._lock:
-            for tp, state in self._partitions.items():
+            for tp, state in self._assigned.rows.items():
                 if (record := state.in_hand) is not None:
                     return tp, record.offset
         return None
@@ -150,42 +152,12 @@ class Fetching(Assignment):
     def use_of(self, tp: TopicPartition, ticket: int) -> Use:
         """Return the permitted use of data fetched under a ticket."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is None or state.ticket != ticket or state.giving_up:
                 return Use.DROP
             if state.paused or state.awaiting or state.standing is not FetchState.VALID:
                 return Use.KEEP
             return Use.RETURN
-
-    @property
-    def is_tracked(self) -> bool:
-        """True if returned records count as outstanding until they are done."""
-        return self.tracking is not None
-
-    def room(self) -> int:
-        """Return the number of further records, of all partitions, that tracking allows."""
-        with self._lock:
-            tracking = self.tracking
-            if tracking is None:
-                return sys.maxsize
-            room = tracking.most - sum(
-                state.outstanding.unfinished
-                for state in self._partitions.values()
-                if state.outstanding is not None
-            )
-            # In the step in which it is found: what is done later has the poll look again.
-            tracking.held_up = tracking.held_up or room <= 0
-            return max(0, room)
-
-    def room_of(self, tp: TopicPartition) -> int:
-        """Return the number of further records of one partition that tracking allows."""
-        with self._lock:
-            state, tracking = self._partitions.get(tp), self.tracking
-            if state is None or tracking is None:
-                return sys.maxsize
-            room = self._room_of(state)
-            tracking.held_up = tracking.held_up or room <= 0
-            return max(0, room)
 
     def advance(
         self,
@@ -206,7 +178,7 @@ class Fetching(Assignment):
             handed: The records in it, where they are tracked.
         """
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is None or state.ticket != ticket:
                 return False
             if state.is_held_back and not has_it:
@@ -219,7 +191,7 @@ class Fetching(Assignment):
     def bookmark(self, tp: TopicPartition, ticket: int) -> Bookmark | None:
         """The end of what was returned, to go back to; None if a ticket is not current."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is None or state.ticket != ticket or state.returned is None:
                 return None
             return Bookmark(state.place, state.returned)
@@ -232,11 +204,11 @@ class Fetching(Assignment):
         that reading goes back to.
         """
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is None or state.place is not bookmark.place or state.returned is None:
                 return
             if bookmark.position.offset < state.returned.offset:
-                self._renew(state)
+                self.positions.renew(state)
                 state.go_back(bookmark.position)
 
     def hand_out(self, tp: TopicPartition, ticket: int, record: Handed, hand: Hand) -> bool:
@@ -247,7 +219,7 @@ class Fetching(Assignment):
         cleared.
         """
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is None:
                 return False
             state.put_down()
@@ -258,38 +230,39 @@ class Fetching(Assignment):
                 or state.standing is not FetchState.VALID
             ):
                 return False
-            if self.tracking is not None:
+            if self.positions.is_tracked:
                 state.track((((record.offset,), record.leader_epoch),))
             state.hand_out(record, hand)
-            if self.tracking is None:
-                self.steady.on()  # Last: an interrupt before it leaves no quick step to make.
+            if not self.positions.is_tracked:
+                # Last: an interrupt before it leaves no quick step to make.
+                self._assigned.steady.on()
             return True
 
     def done_with(self, tp: TopicPartition) -> None:
         """Count the record in hand as processed: the user has asked for the next."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is not None:
                 state.put_down()
 
     def unstick(self, tp: TopicPartition, ticket: int) -> None:
         """Allow a partition to be fetched again, after a poll has raised its error."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is not None and state.ticket == ticket:
                 state.stuck = False
 
     def reset(self, tp: TopicPartition, ticket: int) -> None:
         """Have the policy place a position that is not in the log."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             if state is not None and state.ticket == ticket:
-                self._renew(state)
-                state.need_reset(self._policy_of(state))
+                self.positions.renew(state)
+                state.need_reset(self.positions.policy_by(state))
 
     # --- inside: the lock is held ----------------------------------------------------
 
-    def _wish(self, tp: TopicPartition, state: PartitionState, position: Position) -> Wish:
+    def _wish(self, tp: TopicPartition, state: PositionState, position: Position) -> Wish:
         wish = self._wishes.get(tp)
         if (
             wish is None
@@ -300,9 +273,12 @@ class Fetching(Assignment):
             wish = self._wishes[tp] = Wish(tp, state.ticket, position, state.stop)
         return wish
 
-    def _awaited(self, wish: Wish) -> PartitionState | None:
+    def _awaited(self, wish: Wish) -> PositionState | None:
         """The state of a wish's partition, if its ticket is current."""
-        state = self._partitions.get(wish.partition)
+        state = self._assigned.rows.get(wish.partition)
         if state is None or state.ticket != wish.ticket or state.position != wish.position:
             return None
         return state
+
+    def __repr__(self) -> str:
+        return f"Fetching({self.positions})"

@@ -1,6 +1,6 @@
 """Outstanding records of one partition: returned and not done, in any order of completion.
 
-Thread: the holder of the lock of the `Subscription` that owns it.
+Thread: the holder of the lock of the `Assigned` that owns it.
 
 Offsets have gaps, and so the offsets themselves are kept, in the order of their return. A
 commit ends before the lowest outstanding one. Done records above it are kept until it is done
@@ -8,12 +8,8 @@ too, as they cannot be committed before.
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
-
-ReturnedRuns: TypeAlias = Sequence[tuple[Sequence[int], int | None]]
-"""Records that are returned: the offsets of each run, and the leader epoch of the run."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Topic ids of the assigned partitions: detects topics that were deleted and created again.
 
-Thread: the network thread's part of the `Subscription`, under its lock.
+Thread: the network thread, under the lock of the `Assigned` whose rows these are.
 
 A topic that was deleted and created again under its name is another one: how far the old one
 was read says nothing about it. When the cluster's metadata tell that a name stands for
@@ -16,7 +16,7 @@ another id, the former one has ended:
   name the former topic for a while: metadata are requested again until they name the assigned
   topic, and reading goes on after the last returned record, or until the group has revoked it.
 
-From then on no commit takes the old place for granted (`Subscription.returned`). A partition
+From then on no commit takes the old place for granted (`Committable.snapshot`). A partition
 held by name does not go back to a former id: the broker that names it lags behind. Brokers
 before 2.8 send no ids, and nothing of this happens.
 """
@@ -26,8 +26,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from prokurist.config import OffsetReset
-from prokurist.events.assignment import Assignment, PositionRequest
-from prokurist.events.partition_state import FetchState, PartitionState
+from prokurist.events.position_state import FetchState, PositionState
+from prokurist.events.positions import PositionRequest, Positions
 from prokurist.types import TopicPartition
 
 
@@ -65,13 +65,22 @@ class Recreated(NamedTuple):
     kept: tuple[TopicPartition, ...]
 
 
-class TopicIds(Assignment):
-    """Part of `Subscription` that compares topic ids with the assignment."""
+class TopicIds:
+    """Compares topic ids with the assignment.
 
-    def __init__(self, policy: OffsetReset) -> None:
-        super().__init__(policy)
+    Args:
+        positions: The positions.
+
+    Attributes:
+        absent: Topics of assigned partitions that do not exist at present.
+    """
+
+    def __init__(self, positions: Positions) -> None:
+        self.absent: frozenset[str] = frozenset()
+        self.positions: Positions = positions
+        self._assigned = positions.assigned
+        self._lock = positions.assigned.lock
         self._names: dict[str, Name] = {}
-        self._absent: frozenset[str] = frozenset()
 
     # --- the network thread ----------------------------------------------------------
 
@@ -86,11 +95,11 @@ class TopicIds(Assignment):
             The affected partitions.
         """
         with self._lock:
-            self.steady.off()
-            assigned = {tp.topic for tp in self._partitions}
-            self._absent = frozenset(assigned.intersection(absent))
+            self._assigned.steady.off()
+            assigned = {tp.topic for tp in self._assigned.rows}
+            self.absent = frozenset(assigned.intersection(absent))
             self._names = {each: at for each, at in self._names.items() if each in assigned}
-            for tp, state in self._partitions.items():
+            for tp, state in self._assigned.rows.items():
                 if state.topic is not None and tp.topic not in self._names:
                     # By its id, since the last metadata: what differs now is another topic.
                     self._names[tp.topic] = Name(state.topic)
@@ -102,11 +111,11 @@ class TopicIds(Assignment):
                 self._note(name, ids[name])
             begun, given_up, kept = [], [], []
             unplaced: list[tuple[PositionRequest, int]] = []
-            for tp, state in tuple(self._partitions.items()):
+            for tp, state in tuple(self._assigned.rows.items()):
                 if state.topic is None:
                     known = self._names.get(tp.topic)
                     state.topic = None if known is None else known.id
-                elif not self._has_ended(tp, state):
+                elif not self.has_ended(tp, state):
                     continue
                 elif state.by_id:
                     if not state.giving_up:
@@ -118,8 +127,8 @@ class TopicIds(Assignment):
                 else:
                     begun.append(tp)
                     unplaced += self._restart(tp, state)
-            gone = tuple(tp for tp in self._partitions if tp.topic in self._absent)
-            disputed = tuple(tp for tp, state in self._partitions.items() if state.replaced)
+            gone = tuple(tp for tp in self._assigned.rows if tp.topic in self.absent)
+            disputed = tuple(tp for tp, state in self._assigned.rows.items() if state.replaced)
             return Recreated(
                 tuple(begun), tuple(unplaced), tuple(given_up), gone, disputed, tuple(kept)
             )
@@ -130,7 +139,7 @@ class TopicIds(Assignment):
         A place that the user has sought is of no known topic before that.
         """
         with self._lock:
-            for tp, state in self._partitions.items():
+            for tp, state in self._assigned.rows.items():
                 if state.topic is None and tp.topic in ids:
                     self._note(tp.topic, ids[tp.topic])
                     state.topic = ids[tp.topic]
@@ -138,8 +147,15 @@ class TopicIds(Assignment):
     def is_disputed(self, tp: TopicPartition) -> bool:
         """True if metadata give another id to the topic of a partition assigned by id."""
         with self._lock:
-            state = self._partitions.get(tp)
+            state = self._assigned.rows.get(tp)
             return state is not None and state.replaced
+
+    # --- for those that share the rows: the lock is held -----------------------------
+
+    def has_ended(self, tp: TopicPartition, state: PositionState) -> bool:
+        """True if the partition's topic was deleted and its name used again."""
+        name = self._names.get(tp.topic)
+        return name is not None and state.topic is not None and state.topic == name.former
 
     # --- inside: the lock is held ----------------------------------------------------
 
@@ -150,28 +166,23 @@ class TopicIds(Assignment):
         elif topic not in known:
             self._names[name] = Name(topic, known.id)
 
-    def _has_ended(self, tp: TopicPartition, state: PartitionState) -> bool:
-        """True if the partition's topic was deleted and its name used again."""
-        name = self._names.get(tp.topic)
-        return name is not None and state.topic is not None and state.topic == name.former
-
-    def _read_on(self, state: PartitionState) -> None:
+    def _read_on(self, state: PositionState) -> None:
         """Undo that a topic counts as recreated; its fetched records have been dropped."""
         state.giving_up = state.replaced = False
-        self._renew(state)
-        self._settled += 1
+        self.positions.renew(state)
+        self.positions.settled += 1
         if state.standing is FetchState.VALID and state.returned is not None:
             state.settle(state.returned, state.confirmed_in)
 
-    def _replace(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
+    def _replace(self, tp: TopicPartition, state: PositionState) -> PositionState:
         """Replace a partition's state by one for the new topic; returns that."""
-        self._renew(state)
-        self._settled += 1
+        self.positions.renew(state)
+        self.positions.settled += 1
         fresh = state.recreated(self._names[tp.topic].id)
-        self._partitions[tp] = fresh
+        self._assigned.rows[tp] = fresh
         return fresh
 
-    def _place_again(self, tp: TopicPartition, state: PartitionState) -> None:
+    def _place_again(self, tp: TopicPartition, state: PositionState) -> None:
         """Replace a partition's state, and place it as it was placed; nothing was read."""
         fresh, sought = self._replace(tp, state), state.sought
         if isinstance(sought, OffsetReset):
@@ -180,7 +191,7 @@ class TopicIds(Assignment):
             fresh.seek(sought)
 
     def _restart(
-        self, tp: TopicPartition, state: PartitionState
+        self, tp: TopicPartition, state: PositionState
     ) -> list[tuple[PositionRequest, int]]:
         """Replace a partition's state, and begin where the reset policy says.
 
@@ -189,9 +200,12 @@ class TopicIds(Assignment):
         """
         fresh = self._replace(tp, state)
         place = state.returned or state.position
-        policy = self._policy_of(state)
+        policy = self.positions.policy_by(state)
         if place is not None:
             if policy.kind == "none":
                 return [(PositionRequest(tp, fresh.ticket, None), place.offset)]
             fresh.need_reset(policy)
         return []
+
+    def __repr__(self) -> str:
+        return f"TopicIds({len(self._names)} names)"

@@ -13,7 +13,7 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from prokurist.consumer.consumer_counters import CountedConsumer
-from prokurist.events.subscription import Place
+from prokurist.events.committable import PartitionOffsets
 from prokurist.metrics.log_ends import LogEnds
 from prokurist.types import TopicPartition
 
@@ -30,7 +30,7 @@ class LagAges:
         )
 
     def seen(
-        self, client: CountedConsumer, places: Sequence[Place], now: float
+        self, client: CountedConsumer, places: Sequence[PartitionOffsets], now: float
     ) -> dict[TopicPartition, float]:
         """Note the log ends, and return the ages in seconds; 0 for a partition read to its end.
 

@@ -6,8 +6,7 @@ Thread: any.
 from collections.abc import Callable, Iterator
 
 from prokurist.errors import RecordDeserializationException
-from prokurist.events.stored_offsets import Outstanding
-from prokurist.events.subscription import Place
+from prokurist.events.committable import Outstanding, PartitionOffsets
 from prokurist.metrics.metric import Metric, Value, counter, gauge, histogram, one
 from prokurist.metrics.reading import ConsumerReading, lag_of, lead_of
 
@@ -16,7 +15,7 @@ HEARTBEATS = ("Heartbeat", "ConsumerGroupHeartbeat")
 
 
 def by_partition(
-    of: Callable[[Place], int | None],
+    of: Callable[[PartitionOffsets], int | None],
 ) -> Callable[[ConsumerReading], Iterator[Value]]:
     """A value for each partition that has series of its own, where it is known."""
 
@@ -58,16 +57,16 @@ def outstanding(
     """Yield a value of a client that tracks records."""
 
     def read(at: ConsumerReading) -> Iterator[Value]:
-        subscription = at.client.side.subscription
-        if subscription.is_tracked:
-            yield (), of(subscription.outstanding())
+        committable = at.client.side.committable
+        if committable.tracking is not None:
+            yield (), of(committable.outstanding())
 
     return read
 
 
 def done(at: ConsumerReading) -> Iterator[Value]:
     """Yield the numbers of records reported to a tracker as done, by result."""
-    tracking = at.client.side.subscription.tracking
+    tracking = at.client.side.committable.tracking
     if tracking is not None:
         yield ("counted",), tracking.counted
         yield ("twice",), tracking.twice

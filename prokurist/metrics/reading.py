@@ -1,6 +1,6 @@
 """Reading of one client at one moment, for the rows of the catalogue.
 
-Thread: any. It takes the lock of the subscription for a few partitions at a time, and
+Thread: any. It takes the lock of the assignment for a few partitions at a time, and
 no other.
 
 Partitions may be very many. The sums cover all of them; series of their own have as
@@ -16,7 +16,7 @@ from prokurist.application.caller_counters import CallerCounters
 from prokurist.assembly.network_side import NetworkSide
 from prokurist.config.connection import ConnectionKeys
 from prokurist.consumer.consumer_counters import CountedConsumer
-from prokurist.events.subscription import Place
+from prokurist.events.committable import PartitionOffsets
 from prokurist.metrics.lag_ages import AGES
 from prokurist.network_thread.produce.counters import ProduceCounters
 from prokurist.producer.producer_counters import CountedProducer
@@ -65,7 +65,7 @@ class Partitions:
         committed_lag: Offsets between the committed ones and the log ends.
     """
 
-    listed: list[Place] = field(default_factory=list)
+    listed: list[PartitionOffsets] = field(default_factory=list)
     count: int = 0
     paused: int = 0
     lag: Spread = field(default_factory=Spread)
@@ -197,11 +197,11 @@ def reading_of(
 
 def looked_at(client: CountedConsumer, most: int) -> Partitions:
     """Read all partitions, some of them at a time."""
-    subscription = client.side.subscription
+    committable = client.side.committable
     found = Partitions()
-    assigned = iter(tuple(subscription.assigned()))
+    assigned = iter(tuple(committable.assigned.partitions()))
     while some := tuple(islice(assigned, AT_A_TIME)):
-        places = subscription.places(some)
+        places = committable.offsets_of(some)
         found.listed += places[: most - len(found.listed)]
         found.count += len(places)
         for place in places:
@@ -215,21 +215,21 @@ def looked_at(client: CountedConsumer, most: int) -> Partitions:
     return found
 
 
-def committed_lag_of(place: Place) -> int | None:
+def committed_lag_of(place: PartitionOffsets) -> int | None:
     """How many offsets lie between what is committed and the end of the log."""
     if place.committed is None or place.end is None:
         return None
     return max(0, place.end - place.committed)
 
 
-def lag_of(place: Place) -> int | None:
+def lag_of(place: PartitionOffsets) -> int | None:
     """Return the number of offsets between the position and the log end."""
     if place.position is None or place.end is None:
         return None
     return max(0, place.end - place.position)
 
 
-def lead_of(place: Place) -> int | None:
+def lead_of(place: PartitionOffsets) -> int | None:
     """Return the number of offsets between the log start and the position."""
     if place.position is None or place.start is None:
         return None

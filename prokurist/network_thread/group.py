@@ -19,18 +19,19 @@ from prokurist.events.application_events import (
     StepDone,
 )
 from prokurist.events.background_events import BackgroundEvents
+from prokurist.events.committable import Committable
+from prokurist.events.fetching import Fetching
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinators import Coordinator, Coordinators
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.classic_member import ClassicMember
-from prokurist.network_thread.membership.consumer_member import ConsumerMember
+from prokurist.network_thread.membership.classic.member import ClassicMember
+from prokurist.network_thread.membership.committing_transitions import CommittingTransitions
+from prokurist.network_thread.membership.consumer.member import ConsumerMember
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.membership import Membership
-from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.membership.membership import CommittingMembership
 from prokurist.network_thread.offsets.background_commit import BackgroundCommits
 from prokurist.network_thread.offsets.commit_identity import CommitIdentities
 from prokurist.network_thread.offsets.commit_manager import CommitManager
@@ -65,16 +66,16 @@ class GroupCommits:
         metadata: MetadataManager,
         attempts: Attempts,
         timer: Timer,
-        subscription: Subscription,
+        committable: Committable,
         member_identity: MemberIdentity,
         background: BackgroundEvents,
     ) -> None:
         self.coordinator: Coordinator = coordinators.of(CoordinatorOf.GROUP, group_id)
         self.identities: CommitIdentities = CommitIdentities(
-            member_identity, subscription.owned, lambda: background.fatal
+            member_identity, committable.assigned.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
-            client, self.coordinator, metadata, attempts, timer, self.identities, subscription
+            client, self.coordinator, metadata, attempts, timer, self.identities, committable
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 
@@ -129,18 +130,24 @@ class GroupMembership:
         attempts: Attempts,
         calls: Calls,
         timer: Timer,
-        subscription: Subscription,
+        fetching: Fetching,
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
         background: BackgroundEvents,
         changed: Signal[()],
     ) -> None:
+        assigned = fetching.positions.assigned
         interval = config.max_poll_interval_ms / 1000
-        steps = ApplicationSteps(
-            background, subscription, poll_activity, auto_commit=config.enable_auto_commit
-        )
-        self._transitions = PartitionTransitions(
-            subscription, steps, commits.auto, timer, interval, changed, client.trace
+        self._steps = ApplicationSteps(background, assigned, poll_activity)
+        self._transitions = CommittingTransitions(
+            assigned,
+            self._steps,
+            commits.auto,
+            timer,
+            interval,
+            changed,
+            client.trace,
+            auto_commit=config.enable_auto_commit,
         )
         context = MembershipContext(
             group_id=group_id,
@@ -154,14 +161,15 @@ class GroupMembership:
             attempts=attempts,
             calls=calls,
             timer=timer,
-            subscription=subscription,
+            assigned=assigned,
+            in_hand=fetching.in_hand,
             member_identity=member_identity,
             poll_activity=poll_activity,
             background=background,
-            steps=steps,
+            steps=self._steps,
             transitions=self._transitions,
         )
-        self.membership: Membership = membership_of(config, context)
+        self.membership: CommittingMembership = membership_of(config, context)
         metadata.updated.connect(self.membership.on_metadata)
         commits.identities.refused.connect(self.membership.commit_refused)
 
@@ -169,7 +177,7 @@ class GroupMembership:
         """Return the events about our place in the group."""
         return {
             Polled: lambda _: self.membership.polled(),
-            StepDone: self.membership.step_done,
+            StepDone: self._steps.done,
             Rejoin: lambda event: self.membership.rejoin(event.reason),
             Leave: self._leave,
         }
@@ -189,7 +197,7 @@ class GroupMembership:
         return f"GroupMembership({self.membership})"
 
 
-def membership_of(config: ConsumerConfig, context: MembershipContext) -> Membership:
+def membership_of(config: ConsumerConfig, context: MembershipContext) -> CommittingMembership:
     """Make the membership for the configured group protocol."""
     internal = not config.exclude_internal_topics
     if config.group_protocol == "consumer":

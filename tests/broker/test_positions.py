@@ -30,7 +30,7 @@ def test_polls_without_time_make_positions_known(
     ) as consumer:
         consumer.assign(tp)
         until = time.monotonic() + 60
-        while consumer._subscription.position(tp) is None:
+        while consumer._positions.position(tp) is None:
             assert not consumer.poll(0)
             assert time.monotonic() < until
         assert consumer.position(tp, timeout=0) == 0

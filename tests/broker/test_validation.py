@@ -86,7 +86,7 @@ def test_a_new_leader_confirms_a_position(
     with reading(prokurist_cluster, tp, "none") as consumer:
         consumer.seek(tp, at(5, 0))
         assert consumer.position(tp) == 5
-        state = consumer._subscription._partitions[tp]
+        state = consumer._committable.assigned.rows[tp]
         assert state.confirmed_in == 0
         (dead,) = prokurist_cluster.leaders(topic)
         prokurist_cluster.kill(dead)
@@ -132,7 +132,7 @@ def test_a_leader_that_lacks_what_was_read(
                 consumer.position(tp)
             consumer.seek(tp, caught.value.divergent_offsets[tp])
         else:
-            while consumer._subscription.position(tp) != 5:
+            while consumer._positions.position(tp) != 5:
                 assert not consumer.poll(1.0)
         assert consumer.position(tp, timeout=20) == 5
         prokurist_cluster.restart(leader)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.network_thread.membership.classic_member import ClassicMember
-from prokurist.network_thread.membership.classic_state import ClassicState
+from prokurist.network_thread.membership.classic.member import ClassicMember
+from prokurist.network_thread.membership.classic.state import ClassicState
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.classic_group import ClassicGroup, Phase

@@ -105,7 +105,7 @@ def check_idle(member: Member | Sender, *, reachable: bool) -> None:
     calls = member.side.calls
     assert not len(calls), f"{calls!r} has calls left"
     if isinstance(member.side, ConsumerSide):
-        positions = member.side.positions
+        positions = member.side.lookups
         assert not positions._outcomes.searches, f"{positions!r}"
         if member.side.coordinator is not None:
             assert not member.side.coordinator._waiting
@@ -157,7 +157,7 @@ def check_closed(member: Member | Sender) -> None:
     client = member.side.client
     assert not len(member.side.calls)
     if isinstance(member.side, ConsumerSide):
-        assert not member.side.positions._outcomes.searches
+        assert not member.side.lookups._outcomes.searches
         assert "a poll waits" not in repr(member.side.background)
     else:
         assert not member.side.accumulator.incomplete

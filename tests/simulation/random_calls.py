@@ -150,7 +150,7 @@ class User:
 
     def _topics(self) -> dict[TopicPartition, UUID | None]:
         """Of which topics the assigned partitions are, as far as the client knows."""
-        partitions = self._consumer._subscription._partitions
+        partitions = self._consumer._committable.assigned.rows
         return {tp: state.topic for tp, state in partitions.items()}
 
     def seek_by_policy(self) -> None:

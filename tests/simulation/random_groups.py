@@ -28,7 +28,7 @@ from random import Random
 from typing import Any, Final
 
 from prokurist.errors import CommitFailedException, KafkaException
-from prokurist.network_thread.membership.consumer_member import ConsumerMember
+from prokurist.network_thread.membership.consumer.member import ConsumerMember
 from prokurist.network_thread.thread import Life as ThreadLife
 from prokurist.testing.cluster.apis import ApiName
 from prokurist.testing.cluster.group_settings import GroupSettings
@@ -161,12 +161,12 @@ class One:
 
     def may_return(self) -> frozenset[TopicPartition]:
         """What it may return records of."""
-        states = self.consumer._subscription._partitions.items()
+        states = self.consumer._committable.assigned.rows.items()
         return frozenset(tp for tp, state in states if not state.giving_up)
 
     def has_read(self, ends: dict[TopicPartition, int]) -> bool:
         """Whether it is at the end of all that it has: a commit says so then."""
-        states = self.consumer._subscription._partitions.items()
+        states = self.consumer._committable.assigned.rows.items()
         at = {tp: state.returned.offset for tp, state in states if state.returned is not None}
         return all(at.get(tp) == ends[tp] for tp, _ in states)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.events.partition_state import Position
+from prokurist.events.position_state import Position
 from prokurist.types import TopicPartition
 from tests.simulation.world import World
 
@@ -24,7 +24,7 @@ def reading(world: World, *others: TopicPartition, **keys: object) -> KafkaConsu
 
 def returns(consumer: KafkaConsumer, offset: int, tp: TopicPartition = TP) -> None:
     """What a poll does last of all: the user has everything before this offset."""
-    consumer._subscription._partitions[tp].returned = Position(offset)
+    consumer._committable.assigned.rows[tp].returned = Position(offset)
 
 
 def commits(world: World) -> list[tuple[float, dict[TopicPartition, int]]]:

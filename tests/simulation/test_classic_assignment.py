@@ -311,7 +311,7 @@ def test_a_partition_outside_the_subscription_is_not_taken(
     world = World(topics={"orders": 3, "bills": 1})
     wrong = frozenset({TopicPartition("bills", 0)})
     monkeypatch.setattr(
-        "prokurist.network_thread.membership.classic_assignors.checked",
+        "prokurist.network_thread.membership.classic.assignors.checked",
         lambda _name, _parts, members, _topics, **_: {members[0].member_id: wrong},
     )
     consumer = member(world, "c")

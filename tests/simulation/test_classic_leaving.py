@@ -6,7 +6,7 @@ import pytest
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Leave
-from prokurist.network_thread.membership.classic_state import ClassicState
+from prokurist.network_thread.membership.classic.state import ClassicState
 from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
 from tests.simulation.classic_members import (
     Heard,

@@ -53,7 +53,7 @@ def test_a_plan_that_is_kept_is_the_one_that_is_made_afresh(seed: int) -> None:
             act(chance, world, consumer)
             consumer.poll(chance.choice([0.0, 0.05, 0.7]))
             afresh = FetchPlan(
-                manager._metadata, manager._subscription, manager._replicas, manager._backoffs
+                manager._metadata, manager._fetching, manager._replicas, manager._backoffs
             )
             assert planned(manager._plan) == planned(afresh)
         consumer.assign(SOME)

@@ -119,7 +119,7 @@ def test_what_was_handed_out_survives_a_new_leader() -> None:
     with reader(world, A) as consumer:
         records = iter(consumer)
         assert [next(records).offset for _ in range(4)] == [0, 1, 2, 3]
-        state = consumer._subscription._partitions[A]
+        state = consumer._committable.assigned.rows[A]
         state.need_validation()
         assert state.position is not None
         assert state.position.offset == 4

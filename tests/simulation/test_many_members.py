@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from prokurist.events.application_events import StepDone
+from prokurist.events.assigned import Assigned
 from prokurist.events.background_events import Step, StepKind
-from prokurist.events.group_assignment import GroupAssignment
+from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.heartbeat_timer import REASON as HEARTBEAT
+from prokurist.network_thread.membership.committing_transitions import CommittingTransitions
+from prokurist.network_thread.membership.heartbeating import REASON as HEARTBEAT
 from prokurist.network_thread.operations.timer import Timer
 from tests.simulation.random_groups import Many
 from tests.simulation.replaying import replay
@@ -69,18 +73,19 @@ def test_groups_by_lot(some: Sequence[int], protocol: str) -> None:
 # --- bugs that have to be found -----------------------------------------------------------
 
 
-async def tell_and_go_on(self: ApplicationSteps, partitions: Any) -> tuple[bool, None]:
+async def tell_and_go_on(self: ApplicationSteps, step: Step) -> StepDone:
     """Revoked is told some day; nothing waits for it."""
-    if self.is_heard:
-        self._background.post_step(Step(StepKind.REVOKED, partitions))
-    return True, None
+    if step.kind is not StepKind.REVOKED:
+        return await MADE(self, step)
+    self._background.post_step(step)
+    return StepDone(Call("step", 0.0, NEVER), step)
 
 
-async def no_last_commit(_self: ApplicationSteps, _partitions: Any) -> None:
+async def no_last_commit(_self: CommittingTransitions) -> None:
     """Nothing is committed before it is given up."""
 
 
-def keep(_self: GroupAssignment, _term: int, _partitions: Any) -> bool:
+def keep(_self: object, _term: int, _partitions: Any) -> bool:
     """It is returned all the same."""
     return True
 
@@ -92,7 +97,7 @@ def late(self: Timer, moment: float, reason: str, action: Any) -> Any:
     return AT(self, moment, reason, action)
 
 
-AT = Timer.at
+AT, MADE = Timer.at, ApplicationSteps.made
 
 LIKELY = (9, 2, 12, 17, 22)
 """Seeds in which members compute while others come."""
@@ -100,17 +105,17 @@ LIKELY = (9, 2, 12, 17, 22)
 PLANTED: dict[str, tuple[type, dict[str, Any], str]] = {
     "the revocation does not wait": (
         ApplicationSteps,
-        {"revoke": tell_and_go_on},
+        {"made": tell_and_go_on},
         "was not told before",
     ),
     "records after the revocation": (
-        GroupAssignment,
+        Assigned,
         {"give_up": keep, "drop": keep, "heard": lambda *_: None},
         "of which it was told nothing|'s and ",
     ),
     "no commit before the revocation": (
-        ApplicationSteps,
-        {"last_commit": no_last_commit},
+        CommittingTransitions,
+        {"_commit_owned": no_last_commit},
         "not committed",
     ),
     "heartbeats too late": (Timer, {"at": late}, "put out|was late|no rest"),

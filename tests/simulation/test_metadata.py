@@ -148,7 +148,7 @@ def test_being_sent_away_in_an_answer_of_a_calls_own() -> None:
     world = World()
     member = world.client()
     metadata = member.side.metadata
-    member.side.subscription.assign([TP])
+    member.side.assigned.assign([TP])
     look_up(world, member)
     world.control.fail("Metadata", 129, times=1, whole=True)
     world.ask(member, ListTopics(world.call("list_topics", 5.0)))
@@ -240,7 +240,7 @@ def test_a_new_partition_is_known_when_metadata_grows_old() -> None:
     world = World()
     member = world.client(metadata_max_age_ms=10_000)
     metadata = member.side.metadata
-    member.side.subscription.assign([TP])
+    member.side.assigned.assign([TP])
     look_up(world, member)
     world.control.add_partitions("orders", 5)
     with world.control.fail("Metadata", -1, times=1, whole=True):

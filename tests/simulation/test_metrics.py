@@ -220,7 +220,7 @@ def test_more_partitions_than_have_series_are_summed_up() -> None:
     consumer.assign([TopicPartition("wide", number) for number in range(1200)])
     for number in range(1200):
         consumer.seek(TopicPartition("wide", number), number)
-        consumer._subscription._partitions[TopicPartition("wide", number)].end = 1200
+        consumer._committable.assigned.rows[TopicPartition("wide", number)].end = 1200
     metrics = consumer.metrics()
     lags = [name for name in metrics if name.startswith("prokurist_consumer_records_lag{")]
     assert len(lags) == 1000

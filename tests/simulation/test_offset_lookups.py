@@ -241,7 +241,7 @@ def test_interest_ends_with_the_call() -> None:
     """B198: later metadata requests do not name the topic, and the snapshot forgets it."""
     world = World(topics={"orders": 3, "payments": 1})
     member = world.client(metadata_max_age_ms=10_000)
-    member.side.subscription.assign([TP._replace(topic="payments")])
+    member.side.assigned.assign([TP._replace(topic="payments")])
     look_up(world, member)
     world.control.forget_requests()
     world.clock.sleep(11.0)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from prokurist.events.accumulator.batch_limits import BatchLimits
-from prokurist.events.group_assignment import GroupAssignment
+from prokurist.events.assigned import Assigned
 from prokurist.network_thread.fetch import fetch_requests, manager, plan, sources
 from prokurist.network_thread.fetch.response_handler import FetchOutcome, FetchResponseHandler
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
@@ -120,7 +120,7 @@ def forgets_what_was_sought_early(patch: pytest.MonkeyPatch) -> None:
     """The position of a partition is looked up again when its callback is due."""
     edit(
         patch,
-        GroupAssignment,
+        Assigned,
         "hears",
         "state.told = True",
         "state.told, state.standing, state.position = True, type(state.standing).NEW, None",

@@ -228,10 +228,10 @@ def test_the_thread_dies_with_look_ups_under_way(after: float) -> None:
     side.timer.after(after, "a bug", nothing.pop)
     with pytest.raises(errors.NetworkThreadDiedException):
         consumer.position(A, timeout=60.0)
-    assert repr(side.positions) == "PositionsManager(0 being looked up)"
+    assert repr(side.lookups) == "PositionsManager(0 being looked up)"
     consumer.assign(B)
     # As if the event of a poll had been in the mailbox when the thread died.
-    consumer._subscription.ask_missing()
+    consumer._positions.ask_missing()
     consumer.unsubscribe()
     consumer.close()
 

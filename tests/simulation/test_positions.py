@@ -47,7 +47,7 @@ def test_without_a_commit_the_policy_says(policy: str, offset: int, group: str |
         assert asked(world) == [(1, [0, 1, 2])]
         assert len(world.cluster.journal.entries("OffsetFetch")) == (group is not None)
         assert {
-            each.leader_epoch for each in consumer._subscription.committable().offsets.values()
+            each.leader_epoch for each in consumer._committable.snapshot().offsets.values()
         } == {None}
 
 
@@ -139,7 +139,7 @@ def test_a_policy_that_counts_back_from_now(back: str, offset: int) -> None:
     world = filled()
     with world.consumer(fetches=False, auto_offset_reset=f"by_duration:{back}") as consumer:
         # The records are of the milliseconds 1000, 1010 and so on, to 1040.
-        world.members[0].side.positions._time_of_day = lambda: 1045
+        world.members[0].side.lookups._time_of_day = lambda: 1045
         consumer.assign(A)
         assert consumer.position(A) == offset
 
@@ -148,7 +148,7 @@ def test_a_record_written_while_no_young_one_is_found() -> None:
     """B77: it is read, not passed over."""
     world = filled()
     with world.consumer(fetches=False, auto_offset_reset="by_duration:PT1S") as consumer:
-        world.members[0].side.positions._time_of_day = lambda: 9000
+        world.members[0].side.lookups._time_of_day = lambda: 9000
         consumer.assign(A)
         world.control.answer_late("ListOffsets", 1.0, times=1)
 
@@ -252,7 +252,7 @@ def test_an_answer_that_is_no_longer_wanted(act: str) -> None:
                 consumer.assign(A)
                 consumer.seek_to_beginning()
         world.clock.sleep(0.01)
-        assert repr(world.members[0].side.positions).endswith("(0 being looked up)")
+        assert repr(world.members[0].side.lookups).endswith("(0 being looked up)")
         world.clock.sleep(2.0)
         if act == "seek":
             assert consumer.position(A, 0) == 3
@@ -363,7 +363,7 @@ def test_a_caller_who_has_left_and_sought_in_the_same_moment() -> None:
     world = World()
     with world.consumer(fetches=False) as consumer:
         consumer.assign(A)
-        consumer._subscription.wanted = list  # type: ignore[method-assign]
+        consumer._positions.wanted = list  # type: ignore[method-assign]
         with pytest.raises(errors.TimeoutException):
             consumer.position(A, timeout=1.0)
         assert consumer.health().alive

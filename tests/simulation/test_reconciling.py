@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
-from prokurist.events.subscription import Subscription
+from prokurist.events.assigned import AnyAssigned, Assigned
 from tests.simulation.joining import (
     INTERVAL,
     Notes,
@@ -237,14 +237,14 @@ def test_partitions_never_announced_are_not_revoked(
 ) -> None:
     """B152, B174: an interrupt came just before the listener was called; then it goes again."""
     world = grouped()
-    hears = Subscription.hears
+    hears = Assigned.hears
 
-    def interrupted(self: Subscription, partitions: frozenset[TopicPartition]) -> None:
+    def interrupted(self: AnyAssigned, partitions: frozenset[TopicPartition]) -> None:
         if len(partitions) == 4:
             raise KeyboardInterrupt
         hears(self, partitions)
 
-    monkeypatch.setattr(Subscription, "hears", interrupted)
+    monkeypatch.setattr(Assigned, "hears", interrupted)
     notes = Notes()
     with member(world, listener=notes) as first, member(world) as second:
         for _ in range(100):

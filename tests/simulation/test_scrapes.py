@@ -23,7 +23,7 @@ AT_A_TIME = 250
 
 
 class Held:
-    """The subscription's lock, and how many partitions were looked at while it was held."""
+    """The lock of the assignment, and how many partitions were looked at while it was held."""
 
     def __init__(self) -> None:
         self.looks: list[int] = []
@@ -83,10 +83,11 @@ def test_some_partitions_at_a_time(
     """The lock that calls take as well is let go after each 250; all are looked at, once."""
     _, consumer = wide()
     read = reader(consumer)
-    subscription, held = consumer._subscription, Held()
-    looked = Looked(subscription._partitions)
+    assigned, held = consumer._committable.assigned, Held()
+    looked = Looked(assigned.rows)
     looked.look = held.look
-    subscription._lock, subscription._partitions = held, looked  # type: ignore[assignment]
+    assigned.lock = consumer._committable._lock = held  # type: ignore[assignment]
+    assigned.rows = looked
     read()
     assert sum(held.looks) == PARTITIONS
     assert max(held.looks) == AT_A_TIME

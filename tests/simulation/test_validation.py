@@ -8,7 +8,7 @@ import pytest
 from prokurist import errors
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.cluster import BELIEVED
-from prokurist.events.partition_state import Position
+from prokurist.events.position_state import Position
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.looking_up import ORDERS, asked
@@ -96,7 +96,7 @@ def test_a_committed_offset_with_an_epoch_is_confirmed() -> None:
         consumer.poll(1.0)
         assert [consumer.position(tp, 0) for tp in (A, B)] == [8, 4]
         assert [partition for _, partition, _, _ in checked(world)] == [0]
-        assert consumer._subscription.committable().offsets[A] == at(8, 1)
+        assert consumer._committable.snapshot().offsets[A] == at(8, 1)
 
 
 def test_what_a_leader_has_told_is_not_asked_again() -> None:
@@ -156,7 +156,7 @@ def test_a_log_that_was_cut_back_with_a_policy(policy: str) -> None:
         refresh(world)
         assert not consumer.poll(1.0)
         assert consumer.position(A, 0) == 6
-        assert consumer._subscription.committable().offsets == {A: at(6, 1)}
+        assert consumer._committable.snapshot().offsets == {A: at(6, 1)}
         assert not asked(world)
 
 
@@ -331,7 +331,7 @@ def test_reading_starts_again_after_what_was_returned() -> None:
     """B91: what was fetched ahead may be of the log that was cut back."""
     world = written()
     with reading(world) as consumer:
-        state = consumer._subscription._partitions[A]
+        state = consumer._committable.assigned.rows[A]
         state.position = Position(10, 1)
         ticket = state.ticket
         world.control.move_leader(A)

@@ -4,8 +4,8 @@ Thread: the network thread alone.
 """
 
 from prokurist.errors import KafkaException
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
@@ -14,23 +14,23 @@ class RefusedTopics:
 
     Args:
         metadata: Emits the errors.
-        subscription: What is read of these topics: the error ends with it.
+        assigned: What is read of these topics: the error ends with it.
         background: Where the next poll finds the error.
     """
 
     def __init__(
         self,
         metadata: MetadataManager,
-        subscription: Subscription,
+        assigned: AnyAssigned,
         background: BackgroundEvents,
     ) -> None:
-        self._subscription = subscription
+        self._assigned = assigned
         self._background = background
         metadata.refused.connect(self._post)
         metadata.accepted.connect(background.accept)
 
     def _post(self, error: KafkaException, topics: frozenset[str]) -> None:
-        self._background.post_about(error, self._subscription.held(topics), topics)
+        self._background.post_about(error, self._assigned.held(topics), topics)
 
     def __repr__(self) -> str:
-        return f"RefusedTopics({self._subscription})"
+        return f"RefusedTopics({self._assigned})"

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.fetching import Wish
-from prokurist.events.subscription import Subscription
+from prokurist.events.topic_ids import TopicIds
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.fetch.plan import Part
 from prokurist.network_thread.fetch.session import SessionPartition, Terms
@@ -58,7 +58,7 @@ class FetchRequests:
 
     Args:
         metadata: Knows topics' ids and leaders' epochs.
-        subscription: The subscription, which notes the topic ids of fetches.
+        topic_ids: Notes the topic ids of fetches.
         buffer: The fetch buffer.
         replicas: Preferred read replicas.
         limits: How much may be fetched.
@@ -67,13 +67,13 @@ class FetchRequests:
     def __init__(
         self,
         metadata: MetadataManager,
-        subscription: Subscription,
+        topic_ids: TopicIds,
         buffer: FetchBuffer[Any],
         replicas: Replicas,
         limits: FetchLimits,
     ) -> None:
         self._metadata = metadata
-        self._subscription = subscription
+        self._topic_ids = topic_ids
         self._buffer = buffer
         self._replicas = replicas
         self._limits = limits
@@ -125,7 +125,7 @@ class FetchRequests:
         """The last fetch again, with some positions moved on."""
         wishes = [part.wishes[place] for place in sorted(part.changed or ())]
         if wishes:
-            self._subscription.fetched_as(self._ids(wish.partition.topic for wish in wishes))
+            self._topic_ids.fetched_as(self._ids(wish.partition.topic for wish in wishes))
         source.wishes = wishes
         changed = [SessionPartition(wish, self._question(wish)) for wish in wishes]
         return source.session.request_changes(changed, terms, most)
@@ -135,7 +135,7 @@ class FetchRequests:
     ) -> Fetch:
         """A fetch of just these partitions, the longest unserved first."""
         ids = self._ids(wish.partition.topic for wish in wishes)
-        self._subscription.fetched_as(ids)
+        self._topic_ids.fetched_as(ids)
         wishes = sorted(wishes, key=lambda wish: self._served.get(wish.partition, 0))
         source.wishes = wishes
         asked = [SessionPartition(wish, self._question(wish)) for wish in wishes]

@@ -18,8 +18,8 @@ from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetch_buffer import Chunk, Failure, FetchBuffer
-from prokurist.events.fetching import Use
-from prokurist.events.subscription import Subscription
+from prokurist.events.fetching import Fetching, Use
+from prokurist.events.topic_ids import TopicIds
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OverdueResponse
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -58,7 +58,8 @@ class FetchManager:
     Args:
         client: To ask with.
         metadata: Knows the leaders.
-        subscription: The subscription, with its positions.
+        fetching: The positions of fetches.
+        topic_ids: Notes the topic ids of fetches.
         buffer: Where records go.
         background: The poll that waits, and errors that are about no partition.
         timer: The Timer.
@@ -75,7 +76,8 @@ class FetchManager:
         self,
         client: NetworkClient,
         metadata: MetadataManager,
-        subscription: Subscription,
+        fetching: Fetching,
+        topic_ids: TopicIds,
         buffer: FetchBuffer[Any],
         background: BackgroundEvents,
         timer: Timer,
@@ -86,7 +88,9 @@ class FetchManager:
     ) -> None:
         self._client = client
         self._metadata = metadata
-        self._subscription = subscription
+        self._fetching = fetching
+        self._positions = fetching.positions
+        self._assigned = fetching.positions.assigned
         self._buffer = buffer
         self._background = background
         self._timer = timer
@@ -95,16 +99,16 @@ class FetchManager:
         self._replicas = Replicas(timer, replica_lifetime)
         self._backoffs = PartitionBackoff(timer, backoff, self.stir)
         self._response_handler = FetchResponseHandler(
-            subscription,
+            fetching,
             self._replicas,
             read_committed=limits.terms.read_committed,
             credentials=background.credentials,
         )
         self._out_of_range = OutOfRangeCheck(
-            metadata, subscription, timer, client.trace, self._confirmed_out_of_range
+            metadata, fetching, timer, client.trace, self._confirmed_out_of_range
         )
-        self._requests = FetchRequests(metadata, subscription, buffer, self._replicas, limits)
-        self._plan = FetchPlan(metadata, subscription, self._replicas, self._backoffs)
+        self._requests = FetchRequests(metadata, topic_ids, buffer, self._replicas, limits)
+        self._plan = FetchPlan(metadata, fetching, self._replicas, self._backoffs)
         self._generation = UNSEEN
         self._sources: dict[int, FetchSource] = {}
         self.counters: FetchCounters = FetchCounters()
@@ -129,7 +133,7 @@ class FetchManager:
         rounds = Rounds(self._timer, "the look for partitions to fetch")
         while not self._closed:
             rounds.count()
-            seen = (self._metadata.cluster.version, self._subscription.settled)
+            seen = (self._metadata.cluster.version, self._positions.settled)
             if not self._stirred and seen == self._seen:
                 return
             self._stirred, self._seen = False, seen
@@ -138,15 +142,15 @@ class FetchManager:
     # --- what is asked of whom -------------------------------------------------------
 
     def _look(self) -> None:
-        generation = self._subscription.generation
+        generation = self._assigned.generation
         if generation != self._generation:
             self._generation = generation
-            assigned = self._subscription.assigned()
+            assigned = self._assigned.partitions()
             self._replicas.keep(assigned)
             self._backoffs.keep(assigned)
             self._out_of_range.keep(assigned)
             self._requests.keep(assigned)
-        self._buffer.purge(lambda tp, ticket: self._subscription.use_of(tp, ticket) is Use.DROP)
+        self._buffer.purge(lambda tp, ticket: self._fetching.use_of(tp, ticket) is Use.DROP)
         if not self._is_polled:
             self._buffer.rest(below=None, idle=True)
             # A poll that has begun just now may have looked before that was said: it

@@ -13,9 +13,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from prokurist.events.fetch_buffer import Failure
-from prokurist.events.fetching import Wish
+from prokurist.events.fetching import Fetching, Wish
 from prokurist.events.log_events import OFFSET_OUT_OF_RANGE
-from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OVERDUE
@@ -45,7 +44,7 @@ class OutOfRangeCheck:
 
     Args:
         metadata: Is asked for fresh metadata.
-        subscription: The subscription: drops stale positions.
+        fetching: The positions of fetches: drops stale positions.
         timer: The Timer.
         trace: Records each offset that is out of range.
         confirmed: Called with the answers that count, and with none where another leader
@@ -55,13 +54,13 @@ class OutOfRangeCheck:
     def __init__(
         self,
         metadata: MetadataManager,
-        subscription: Subscription,
+        fetching: Fetching,
         timer: Timer,
         trace: Trace,
         confirmed: Callable[[list[Failure]], None],
     ) -> None:
         self._metadata = metadata
-        self._subscription = subscription
+        self._fetching = fetching
         self._timer = timer
         self._trace = trace
         self._confirmed = confirmed
@@ -78,7 +77,7 @@ class OutOfRangeCheck:
             wish: The position that it lacks.
             epoch: The leader epoch that it was asked in.
         """
-        if not self._subscription.stick(wish):
+        if not self._fetching.stick(wish):
             return
         answer = Unconfirmed(wish, (node.id, epoch))
         if self._asked_again.get(wish.partition) == wish:
@@ -109,14 +108,14 @@ class OutOfRangeCheck:
             moved = leadership(cluster, tp) != answer.leadership
             if moved and self._asked_again.get(tp) != wish:
                 self._asked_again[tp] = wish
-                self._subscription.unstick(tp, wish.ticket)
+                self._fetching.unstick(tp, wish.ticket)
                 continue
             self._asked_again.pop(tp, None)
             self._trace.emit(
                 OFFSET_OUT_OF_RANGE,
                 partition=tp,
                 offset=wish.position.offset,
-                policy=str(self._subscription.policy_of(tp)),
+                policy=str(self._fetching.positions.policy_of(tp)),
             )
             failures.append(Failure(tp, wish.ticket, wish.position.offset, None))
         self._confirmed(failures)

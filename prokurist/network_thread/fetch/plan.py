@@ -8,8 +8,7 @@ metadata are new, when other partitions may be fetched, and while some have to w
 read from replicas.
 """
 
-from prokurist.events.fetching import Wish
-from prokurist.events.subscription import Subscription
+from prokurist.events.fetching import Fetching, Wish
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.fetch.sources import PartitionBackoff, Replicas, leadership
 from prokurist.types import Node
@@ -44,7 +43,7 @@ class FetchPlan:
 
     Args:
         metadata: Knows the leaders; is asked for fresh ones where there is none.
-        subscription: The subscription, with its fetch positions.
+        fetching: The positions of fetches.
         replicas: Preferred read replicas, by partition.
         troubles: Partitions in backoff.
     """
@@ -52,12 +51,12 @@ class FetchPlan:
     def __init__(
         self,
         metadata: MetadataManager,
-        subscription: Subscription,
+        fetching: Fetching,
         replicas: Replicas,
         troubles: PartitionBackoff,
     ) -> None:
         self._metadata = metadata
-        self._subscription = subscription
+        self._fetching = fetching
         self._replicas = replicas
         self._backoffs = troubles
         self._wishes: list[Wish] = []
@@ -67,7 +66,7 @@ class FetchPlan:
 
     def parts(self) -> list[Part]:
         """The partitions that may be fetched now, by broker."""
-        wishes = self._subscription.fetchable()
+        wishes = self._fetching.fetchable()
         if not self._exchanged(wishes):
             self._begin_again(wishes)
         self._wishes = wishes

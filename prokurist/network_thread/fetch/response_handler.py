@@ -18,9 +18,8 @@ from prokurist.errors import (
 )
 from prokurist.errors.security import name_credentials
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, ResponseBytes
-from prokurist.events.fetching import Wish
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.fetching import Fetching, Wish
+from prokurist.events.position_state import Position
 from prokurist.network_thread.broker_errors import TOPIC_AUTHORIZATION_FAILED, topic_error
 from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.session import SessionPartition
@@ -64,7 +63,7 @@ class FetchResponseHandler:
     """Handles the rows of fetch responses.
 
     Args:
-        subscription: The consumer's subscription.
+        fetching: The positions of fetches.
         replicas: Preferred read replicas, by partition.
         read_committed: True if logs end at their last stable offset.
         credentials: The client's identity to brokers, for errors of authorization.
@@ -72,13 +71,13 @@ class FetchResponseHandler:
 
     def __init__(
         self,
-        subscription: Subscription,
+        fetching: Fetching,
         replicas: Replicas,
         *,
         read_committed: bool,
         credentials: str | None = None,
     ) -> None:
-        self._subscription = subscription
+        self._fetching = fetching
         self._replicas = replicas
         self._read_committed = read_committed
         self._credentials = credentials
@@ -131,7 +130,7 @@ class FetchResponseHandler:
             # Of a session's partitions only those are told that have something new.
             for wish in wishes:
                 if wish.partition not in told:
-                    self._subscription.fetched(wish, None)
+                    self._fetching.fetched(wish, None)
         self._refuse(outcome, refused, node)
         return outcome
 
@@ -154,9 +153,7 @@ class FetchResponseHandler:
         if self._read_committed:
             end, written = row.last_stable_offset, row.high_watermark
         if not len(row.records):
-            self._subscription.fetched(
-                wish, None, end=end, written=written, start=row.log_start
-            )
+            self._fetching.fetched(wish, None, end=end, written=written, start=row.log_start)
             return
         run = CODEC.extent(row.records)
         offset = wish.position.offset
@@ -168,7 +165,7 @@ class FetchResponseHandler:
         outcome.moved = True
         after = Position(run.next_offset, run.leader_epoch)
         epoch = put.question.leader_epoch
-        if not self._subscription.fetched(
+        if not self._fetching.fetched(
             wish, after, end=end, written=written, start=row.log_start, leader_epoch=epoch
         ):
             return
@@ -208,13 +205,13 @@ class FetchResponseHandler:
 
     def _fail(self, outcome: FetchOutcome, wish: Wish, error: KafkaException | None) -> None:
         """Post an error to a poll, unless the fetch is stale."""
-        if self._subscription.stick(wish):
+        if self._fetching.stick(wish):
             outcome.entries.append(
                 Failure(wish.partition, wish.ticket, wish.position.offset, error)
             )
 
     def __repr__(self) -> str:
-        return f"FetchResponseHandler({self._subscription})"
+        return f"FetchResponseHandler({self._fetching})"
 
 
 def unreadable(wish: Wish, damage: str | None, size: int) -> KafkaException:

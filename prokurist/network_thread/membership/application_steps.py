@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit, StepDone
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.types import TopicPartition
 
@@ -23,64 +23,36 @@ class ApplicationSteps:
 
     Args:
         background: Where polls look.
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         poll_activity: Has an iteration look there.
-        auto_commit: True if positions are committed before a revocation.
     """
 
     def __init__(
         self,
         background: BackgroundEvents,
-        subscription: Subscription,
+        assigned: AnyAssigned,
         poll_activity: PollActivity,
-        *,
-        auto_commit: bool,
     ) -> None:
         self._background = background
-        self._subscription = subscription
+        self._assigned = assigned
         self._poll_activity = poll_activity
-        self._auto_commit = auto_commit
         self._awaited: dict[Step, Promise[StepDone]] = {}
 
     @property
     def is_heard(self) -> bool:
         """True if there is a listener."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         return subscribed is not None and subscribed.listens
-
-    async def last_commit(self, partitions: frozenset[TopicPartition]) -> AutoCommit | None:
-        """The positions to commit before partitions are revoked, taken by the next poll."""
-        if not self._auto_commit or not partitions:
-            return None
-        return commit_in(await self._made(Step(StepKind.POSITIONS, partitions)))
-
-    async def commit_kept(self, partitions: frozenset[TopicPartition]) -> None:
-        """Have the next poll commit the kept partitions, without waiting for its answer."""
-        if self._auto_commit and partitions:
-            await self._made(Step(StepKind.COMMIT, partitions))
 
     async def tell(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> bool:
         """Have the listener called, if there is one; return True unless it raised."""
         if not self.is_heard:
             return True
-        return (await self._made(Step(kind, partitions))).error is None
-
-    async def revoke(
-        self, partitions: frozenset[TopicPartition]
-    ) -> tuple[bool, AutoCommit | None]:
-        """Have the listener, if there is one, called with revoked partitions.
-
-        Returns:
-            True unless it raised; and the commit of offsets that it stored.
-        """
-        if not self.is_heard:
-            return True, None
-        done = await self._made(Step(StepKind.REVOKED, partitions))
-        return done.error is None, commit_in(done)
+        return (await self.made(Step(kind, partitions))).error is None
 
     async def run(self, work: Callable[[], object]) -> StepDone:
         """Run a function on the application thread."""
-        return await self._made(Step(StepKind.ASSIGN, work=work))
+        return await self.made(Step(StepKind.ASSIGN, work=work))
 
     def done(self, done: StepDone) -> None:
         """Take the end of a step; that of a cancelled one is ignored."""
@@ -90,7 +62,8 @@ class ApplicationSteps:
         elif isinstance(done.answer, AutoCommit):
             done.answer.call.fail(KafkaException("the membership was over first"))
 
-    async def _made(self, step: Step) -> StepDone:
+    async def made(self, step: Step) -> StepDone:
+        """Have a poll make a step, and return its end."""
         promise = self._awaited[step] = Promise[StepDone]()
         self._background.post_step(step)
         self._poll_activity.summon()
@@ -103,8 +76,3 @@ class ApplicationSteps:
 
     def __repr__(self) -> str:
         return f"ApplicationSteps({len(self._awaited)} awaited)"
-
-
-def commit_in(done: StepDone) -> AutoCommit | None:
-    """Return the commit that a finished step asks for; None without one."""
-    return done.answer if isinstance(done.answer, AutoCommit) else None

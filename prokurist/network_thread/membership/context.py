@@ -1,4 +1,4 @@
-"""The dependencies that the parts of a membership share, for both protocols.
+"""The dependencies that the parts of a membership share, for all protocols.
 
 Thread: the network thread alone; nothing here changes once it is made.
 """
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from prokurist.errors import KafkaException
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.membership.membership import Transitions
+from prokurist.network_thread.membership.poll_guard import InHand
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.timer import Timer
 
@@ -40,6 +41,7 @@ class MembershipContext:
         rack: `client.rack`.
         poll_interval: `max.poll.interval.ms`, in seconds; the rebalance timeout too.
         request_timeout: `request.timeout.ms`, in seconds.
+        in_hand: See `PollGuard`.
     """
 
     group_id: str
@@ -53,12 +55,13 @@ class MembershipContext:
     attempts: Attempts
     calls: Calls
     timer: Timer
-    subscription: Subscription
+    assigned: AnyAssigned
+    in_hand: InHand
     member_identity: MemberIdentity
     poll_activity: PollActivity
     background: BackgroundEvents
     steps: ApplicationSteps
-    transitions: PartitionTransitions
+    transitions: Transitions
 
     def tell_missed(self, seconds: float) -> None:
         """Emit that the member has left, since there was no poll for so long."""
@@ -67,7 +70,7 @@ class MembershipContext:
             group=self.group_id,
             seconds=seconds,
             limit=self.poll_interval * 1000,
-            next=RETURN_SOONER if self.subscription.is_leaving else POLL_MORE_OFTEN,
+            next=RETURN_SOONER if self.assigned.is_leaving else POLL_MORE_OFTEN,
         )
 
     def tell_removed(self, member_id: str, error: KafkaException, *, leaving: bool) -> None:

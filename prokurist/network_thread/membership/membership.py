@@ -1,15 +1,18 @@
-"""Interface of a membership to the rest of the network thread, for both protocols.
+"""Interfaces of a membership: to the rest of the network thread, and to its partitions.
 
 Thread: the network thread alone, but for what `health` reads.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
+from uuid import UUID
 
-from prokurist.events.application_events import StepDone
+from prokurist.events.assigned import NO_IDS
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
-from prokurist.types import GroupMembershipOperation, MembershipState
+from prokurist.types import GroupMembershipOperation, MembershipState, TopicPartition
+
+Partitions = frozenset[TopicPartition]
 
 
 class Membership(Protocol):
@@ -29,23 +32,6 @@ class Membership(Protocol):
         """Take a poll that was asked for, by the membership or by another subscription."""
         ...
 
-    def step_done(self, done: StepDone) -> None:
-        """Take the end of a step; that of a cancelled one is ignored."""
-        ...
-
-    def rejoin(self, reason: str) -> None:
-        """Ask for a rebalance, for `enforce_rebalance`."""
-        ...
-
-    def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
-        """Take an error code of a commit that speaks of the membership.
-
-        Args:
-            code: An error code that a heartbeat would get as well.
-            departing: True if the member is about to leave, and so joins no more.
-        """
-        ...
-
     def on_metadata(self, cluster: Cluster) -> None:
         """Take a new snapshot of the cluster."""
         ...
@@ -60,4 +46,59 @@ class Membership(Protocol):
 
     def close(self) -> None:
         """Stop background work."""
+        ...
+
+
+class CommittingMembership(Membership, Protocol):
+    """The interface of a membership whose members commit, and can ask for a rebalance."""
+
+    def rejoin(self, reason: str) -> None:
+        """Ask for a rebalance, for `enforce_rebalance`."""
+        ...
+
+    def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
+        """Take an error code of a commit that speaks of the membership.
+
+        Args:
+            code: An error code that a heartbeat would get as well.
+            departing: True if the member is about to leave, and so joins no more.
+        """
+        ...
+
+
+class Transitions(Protocol):
+    """The interface of a member's partitions: revoked, taken, lost.
+
+    Each of these is an operation of one decision, bound to its term. Any event that ends it (a
+    fence, a departure) leaves the partitions where they are, and no record of them is returned.
+    """
+
+    async def revoke(self, term: int, partitions: Partitions) -> bool:
+        """Revoke partitions; False when the listener has raised, and they are not gone."""
+        ...
+
+    async def take(
+        self,
+        term: int,
+        partitions: Partitions,
+        ids: Mapping[TopicPartition, UUID] = NO_IDS,
+        *,
+        revoked: bool = False,
+    ) -> bool:
+        """Take assigned partitions; False when the listener has raised, and they are not read.
+
+        Args:
+            term: The term of that decision.
+            partitions: The assigned partitions.
+            ids: Topic ids, where the group assigns by id.
+            revoked: True if others were revoked for the same target.
+        """
+        ...
+
+    def begin(self, term: int, partitions: Partitions) -> bool:
+        """Start reading partitions after the listener's call; False for an old term."""
+        ...
+
+    async def lose(self, term: int) -> None:
+        """Lose all partitions; they are gone even if the listener raises."""
         ...

@@ -8,9 +8,9 @@ another answer.
 
 import re
 
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
@@ -18,15 +18,15 @@ class Patterns:
     """The topics that the subscribed `re.Pattern` matches.
 
     Args:
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         metadata: Knows the topics.
         internal: True if patterns match internal topics too.
     """
 
     def __init__(
-        self, subscription: Subscription, metadata: MetadataManager, *, internal: bool
+        self, assigned: AnyAssigned, metadata: MetadataManager, *, internal: bool
     ) -> None:
-        self._subscription = subscription
+        self._assigned = assigned
         self._metadata = metadata
         self._internal = internal
         self._matched: re.Pattern[str] | None = None
@@ -34,7 +34,7 @@ class Patterns:
     @property
     def subscribed(self) -> frozenset[str]:
         """The topics subscribed to now; of a pattern, those that match."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         return frozenset() if subscribed is None else subscribed.topics
 
     async def found(self, call: Call) -> frozenset[str]:
@@ -43,7 +43,7 @@ class Patterns:
         Raises:
             KafkaException: The list of topics could not be had.
         """
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         self._metadata.interest.everything = isinstance(pattern, re.Pattern)
         if isinstance(pattern, re.Pattern) and self._matched != pattern:
@@ -52,7 +52,7 @@ class Patterns:
 
     def seek(self) -> bool:
         """Request metadata for a pattern; return True if its matches are known."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         self._metadata.interest.everything = isinstance(pattern, re.Pattern)
         known = self.look_again()
@@ -68,7 +68,7 @@ class Patterns:
     @property
     def is_matched(self) -> bool:
         """True if the present pattern's matches are known; True without a pattern."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         return not isinstance(pattern, re.Pattern) or self._matched == pattern
 
@@ -79,7 +79,7 @@ class Patterns:
 
     def _match(self, cluster: Cluster) -> None:
         """Match the pattern, if there is one, with the snapshot."""
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         pattern = None if subscribed is None else subscribed.pattern
         if (
             subscribed is None
@@ -89,7 +89,7 @@ class Patterns:
             return
         self._matched = pattern
         topics = matching(pattern, cluster, internal=self._internal)
-        self._subscription.matched(subscribed.version, topics)
+        self._assigned.matched(subscribed.version, topics)
 
     def __repr__(self) -> str:
         return f"Patterns({None if self._matched is None else self._matched.pattern!r})"

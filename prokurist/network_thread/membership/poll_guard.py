@@ -11,14 +11,15 @@ that stops amid an iteration is noticed up to a `GRAIN` late, and never early.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import TopicPartition
 
 REASON: Final = "max.poll.interval.ms"
+
+InHand: TypeAlias = Callable[[], tuple[TopicPartition, int] | None]
 
 GRAIN: Final = 1 / 8
 """Time between two checks, as a part of the interval."""
@@ -29,7 +30,7 @@ class PollGuard:
 
     Args:
         poll_activity: When there was a poll last.
-        subscription: The subscription, with the record in an iteration's hand.
+        in_hand: Returns the record that an iteration has in hand; None if there is none.
         timer: The Timer.
         interval: Seconds between two polls at most.
         missed: Called once when it was longer, with how long that was.
@@ -38,13 +39,13 @@ class PollGuard:
     def __init__(
         self,
         poll_activity: PollActivity,
-        subscription: Subscription,
+        in_hand: InHand,
         timer: Timer,
         interval: float,
         missed: Callable[[float], None],
     ) -> None:
         self._poll_activity = poll_activity
-        self._subscription = subscription
+        self._find_in_hand = in_hand
         self._timer = timer
         self._interval = interval
         self._missed = missed
@@ -79,7 +80,7 @@ class PollGuard:
     def _absent_since(self) -> float:
         # Inside a poll there is nothing to be late for; it begins when that has ended.
         left, now = self._poll_activity.absent_since(), self._timer.now
-        before, self._in_hand = self._in_hand, self._subscription.in_hand()
+        before, self._in_hand = self._in_hand, self._find_in_hand()
         if self._in_hand is not None and self._in_hand != before:
             self._stepped_at = now
         return now if left is None else max(left, self._stepped_at)

@@ -41,5 +41,5 @@ def get_ready(context: MembershipContext, coordinator: Node) -> None:
     """Open the coordinator's connection and have missing topics' metadata fetched."""
     context.client.prepare(coordinator, Lane.COORDINATOR, ASKED_THEN)
     known = context.metadata.cluster.topics
-    if any(topic not in known for topic in context.subscription.topics()):
+    if any(topic not in known for topic in context.assigned.topics()):
         context.metadata.request_update()

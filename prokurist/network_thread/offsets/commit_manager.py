@@ -11,8 +11,8 @@ from uuid import UUID
 from prokurist.errors import CommitFailedException, KafkaException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.call import Call
+from prokurist.events.committable import Committable
 from prokurist.events.member_identity import NO_MEMBER, Identity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.broker_errors import (
     UNKNOWN_TOPIC_ID,
     topics_of,
@@ -71,14 +71,14 @@ class CommitManager:
         attempts: Asks.
         timer: The Timer.
         identities: Chooses the identity of each attempt.
-        subscription: Is told what is committed of assigned partitions.
+        committable: Notes what is committed of assigned partitions.
 
     Attributes:
         counters: Counters of commits.
         coordinator: The group's coordinator.
         metadata: The metadata.
         identities: The identities.
-        subscription: The subscription.
+        committable: See above.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class CommitManager:
         attempts: Attempts,
         timer: Timer,
         identities: CommitIdentities,
-        subscription: Subscription,
+        committable: Committable,
     ) -> None:
         self.counters: CommitCounters = CommitCounters()
         self.coordinator: Coordinator = coordinator
         self.metadata: MetadataManager = metadata
         self.identities: CommitIdentities = identities
-        self.subscription: Subscription = subscription
+        self.committable: Committable = committable
         self._client = client
         self._attempts = attempts
         self._timer = timer
@@ -268,7 +268,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
         self._identities.heed(self._identity, self._sent_as, failed.values())
         new = {tp: left[tp] for tp in left if tp not in failed}
         self.taken.update(new)
-        self._commits.subscription.committed_are(new)
+        self._commits.committable.committed_are(new)
         self._left = {tp: left[tp] for tp in failed}
         undone = not new and not APPLIED.intersection(failed.values())
         return self._judged(failed)._replace(undone=undone)
@@ -377,7 +377,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
                     else OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch)
                 )
         self.found.update(new)
-        self._commits.subscription.committed_are(new)
+        self._commits.committable.committed_are(new)
         unsettled = {tp for tp, code in failed.items() if code == UNSTABLE}
         counters.unsettled = (counters.unsettled - self._partitions) | unsettled
         self._told(new)

@@ -1,15 +1,16 @@
 """Looks up the end offsets of assigned partitions when a lag is asked for.
 
 Thread: the network thread alone. No caller waits for it: an answer goes to the
-`Subscription`, where the next call finds it, and an error to the log.
+`Positions`, where the next call finds it, and an error to the log.
 """
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import LookUpEnd
+from prokurist.events.assigned import AssignedPartition
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import LAG_UNKNOWN
-from prokurist.events.subscription import Subscription
+from prokurist.events.positions import Positions
 from prokurist.events.trace import Trace
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.position_search import LEAST, Taking, nothing
@@ -25,7 +26,7 @@ class LagManager:
     """Looks up end offsets for lags, in the background.
 
     Args:
-        subscription: The consumer's subscription.
+        positions: The positions.
         calls: Bounds the look-ups.
         offsets: Asks the leaders.
         timer: The Timer.
@@ -36,7 +37,7 @@ class LagManager:
 
     def __init__(
         self,
-        subscription: Subscription,
+        positions: Positions,
         calls: Calls,
         offsets: OffsetsManager,
         timer: Timer,
@@ -46,7 +47,7 @@ class LagManager:
         trace: Trace,
     ) -> None:
         self._trace = trace
-        self._subscription = subscription
+        self._positions = positions
         self._calls = calls
         self._offsets = offsets
         self._timer = timer
@@ -64,12 +65,13 @@ class LagManager:
 
     async def _end(self, call: Call, tp: TopicPartition, born: int) -> None:
         end: int | None = None
+        asked = AssignedPartition(tp, born)
         try:
             listed = await self._offsets.listed(
                 call,
                 {tp: int(Moment.LATEST)},
                 read_committed=self._read_committed,
-                taker=Taking(nothing, lambda _: self._subscription.end_wanted(tp, born)),
+                taker=Taking(nothing, lambda _: self._positions.still_wanted(asked)),
             )
             end = listed[tp].offset if tp in listed else None
         except Withdrawn:
@@ -77,7 +79,7 @@ class LagManager:
         except KafkaException as error:
             self._trace.emit(LAG_UNKNOWN, partition=tp, error=error)
         finally:
-            self._subscription.end_found(tp, born, end)
+            self._positions.end_found(tp, born, end)
 
     def __repr__(self) -> str:
         return f"LagManager({self._offsets})"

@@ -11,13 +11,12 @@ from dataclasses import replace
 from itertools import chain
 
 from prokurist.errors import KafkaException, LogTruncationException
-from prokurist.events.assignment import PositionRequest
 from prokurist.events.background_events import BackgroundError, BackgroundEvents
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.log_events import LOG_TRUNCATED, POSITIONS_RESET, TOPICS_RECREATED
-from prokurist.events.partition_state import Position
-from prokurist.events.position_validation import truncated
-from prokurist.events.subscription import Subscription
+from prokurist.events.position_state import Position
+from prokurist.events.positions import PositionRequest, Positions, truncated
+from prokurist.events.topic_ids import TopicIds
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.position_search import Search, narrowing, truncation_of
@@ -31,7 +30,8 @@ class Outcomes:
     """Settles the outcomes of searches for positions.
 
     Args:
-        subscription: The consumer's subscription.
+        positions: The positions.
+        topic_ids: The topic ids of assigned partitions.
         background: Takes errors that no call waits for.
         metadata: Knows the leaders' epochs.
         trace: The client's trace.
@@ -45,7 +45,8 @@ class Outcomes:
 
     def __init__(
         self,
-        subscription: Subscription,
+        positions: Positions,
+        topic_ids: TopicIds,
         background: BackgroundEvents,
         metadata: MetadataManager,
         trace: Trace,
@@ -56,7 +57,8 @@ class Outcomes:
         self._ended = ended
         self._refused = refused
         self.searches: dict[TopicPartition, Search] = {}
-        self._subscription = subscription
+        self._positions = positions
+        self._topic_ids = topic_ids
         self._background = background
         self._metadata = metadata
 
@@ -73,16 +75,14 @@ class Outcomes:
     def wants(self, search: Search, tp: TopicPartition) -> bool:
         """Return True if an answer about a partition would still be used."""
         wanted = search.left.get(tp)
-        return (
-            wanted is not None and search.is_needed and self._subscription.still_wanted(wanted)
-        )
+        return wanted is not None and search.is_needed and self._positions.still_wanted(wanted)
 
     def believes(self, tp: TopicPartition) -> bool:
         """Return True if metadata name the topic whose id the group has assigned.
 
         Who leads the other one of that name says nothing about this one's log.
         """
-        return not self._subscription.is_disputed(tp)
+        return not self._topic_ids.is_disputed(tp)
 
     def settle_listed(
         self, search: Search, found: Mapping[TopicPartition, ListedOffset]
@@ -94,7 +94,7 @@ class Outcomes:
                 # Without the epoch of the answer: for the end of a log that is the
                 # leader's current one, in which nothing need have been written. Once it
                 # has ended without a record no log knows it any more.
-                self._subscription.settle(search.left[tp], Position(row.offset), row.asked_in)
+                self._positions.settle(search.left[tp], Position(row.offset), row.asked_in)
                 settled.setdefault(str(search.left[tp].reset), {})[tp] = row.offset
         for policy, begins in settled.items():
             self._trace.emit(POSITIONS_RESET, policy=policy, offsets=begins, count=len(begins))
@@ -107,7 +107,7 @@ class Outcomes:
         settled = []
         for tp, position in found.items():
             if tp in search.left:
-                unconfirmed = self._subscription.settle_committed(search.left[tp], position)
+                unconfirmed = self._positions.settle_committed(search.left[tp], position)
                 if unconfirmed is None:
                     settled.append(tp)
                 else:
@@ -123,19 +123,17 @@ class Outcomes:
             if wanted is None or wanted.confirm is None:
                 continue
             if check.confirms(wanted.confirm):
-                self._subscription.confirmed(wanted, check.asked_in)
+                self._positions.confirmed(wanted, check.asked_in)
                 settled.append(tp)
                 continue
-            error = self._subscription.diverged(
-                tp, wanted.ticket, *check.shared, check.asked_in
-            )
+            error = self._positions.diverged(tp, wanted.ticket, *check.shared, check.asked_in)
             if error is not None:
                 cut.append(error)
                 continue
             self._trace.emit(LOG_TRUNCATED, partition=tp, position=wanted.confirm)
-            if self._subscription.still_wanted(wanted):
+            if self._positions.still_wanted(wanted):
                 # The leader cannot tell where: now it is the policy's turn.
-                policy = self._subscription.policy
+                policy = self._positions.policy
                 search.left[tp] = replace(wanted, reset=policy, confirm=None)
             else:
                 settled.append(tp)
@@ -151,18 +149,18 @@ class Outcomes:
 
     def on_metadata(self, cluster: Cluster) -> None:
         """Compare positions with the topic ids and leader epochs of new metadata."""
-        assigned = self._subscription.assigned()
+        assigned = self._positions.assigned.partitions()
         self._see_topics(cluster, {tp.topic for tp in assigned})
         known = {tp: cluster.leader_epoch(tp) for tp in assigned}
         epochs = {tp: epoch for tp, epoch in known.items() if epoch is not None}
-        if self._subscription.leaders_are(epochs):
+        if self._positions.leaders_are(epochs):
             self._background.nudge()
 
     def _see_topics(self, cluster: Cluster, topics: Collection[str]) -> None:
         """Find topics that were deleted, and those that were recreated."""
         views = {each: cluster.topics.get(each) for each in topics}
         absent = [each for each, view in views.items() if view and view.error in ABSENT]
-        recreated = self._subscription.topics_are(cluster.ids_of(topics), absent)
+        recreated = self._topic_ids.topics_are(cluster.ids_of(topics), absent)
         if recreated.disputed:
             self._metadata.dispute()
         over, kept = recreated.begun + recreated.given_up, recreated.kept
@@ -221,7 +219,7 @@ class Outcomes:
         heard = any(search.is_awaited(each.partition) for each in refused)
         self._refused.note(refused)
         # Given up first: the call that has raised it may ask again.
-        if self._subscription.given_up(refused) and search.polled and not heard:
+        if self._positions.given_up(refused) and search.polled and not heard:
             self._background.post(BackgroundError(error, frozenset(refused), narrow))
         for wanted in refused:
             self.over(search, wanted.partition, error)
@@ -229,7 +227,7 @@ class Outcomes:
     def give_up(self, search: Search) -> None:
         """End a search: waiting calls may ask again for the positions it has not found."""
         left = list(search.left.values())
-        if self._subscription.given_up(left):
+        if self._positions.given_up(left):
             self._background.nudge()
         for wanted in left:
             self.over(search, wanted.partition)

@@ -13,7 +13,7 @@ from prokurist.errors import (
     LogTruncationException,
     NoOffsetForPartitionException,
 )
-from prokurist.events.assignment import PositionRequest
+from prokurist.events.positions import PositionRequest
 from prokurist.network_thread.offsets.leader_query import RowT
 from prokurist.network_thread.operations.concurrent_pieces import ConcurrentPieces
 from prokurist.network_thread.operations.operation import Promise

@@ -33,13 +33,13 @@ from prokurist.events.application_events import (
     LookUpPosition,
     LookUpPositions,
 )
-from prokurist.events.assignment import PositionRequest
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.position_state import Position
+from prokurist.events.positions import PositionRequest, Positions
+from prokurist.events.topic_ids import TopicIds
 from prokurist.events.trace import Trace
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.commit_manager import CommitManager
@@ -72,7 +72,8 @@ class PositionsManager:
     """Looks up missing positions: committed offsets, leaders' validation, the reset policy.
 
     Args:
-        subscription: The consumer's subscription.
+        positions: The positions.
+        topic_ids: The topic ids of assigned partitions.
         background: Takes errors that no call waits for.
         calls: Bounds the look-ups.
         offsets: Asks the leaders where logs begin and end.
@@ -90,7 +91,8 @@ class PositionsManager:
 
     def __init__(
         self,
-        subscription: Subscription,
+        positions: Positions,
+        topic_ids: TopicIds,
         background: BackgroundEvents,
         calls: Calls,
         offsets: OffsetsManager,
@@ -106,7 +108,7 @@ class PositionsManager:
         trace: Trace,
         ended: Callable[[Collection[TopicPartition]], None],
     ) -> None:
-        self._subscription = subscription
+        self._positions = positions
         self._calls = calls
         self._offsets = offsets
         self._validation = validation
@@ -117,7 +119,9 @@ class PositionsManager:
         self._read_committed = read_committed
         self._time_of_day = time_of_day
         refused = self._refused = RefusedPositions(timer, backoff, self._search_all)
-        self._outcomes = Outcomes(subscription, background, metadata, trace, ended, refused)
+        self._outcomes = Outcomes(
+            positions, topic_ids, background, metadata, trace, ended, refused
+        )
         # Positions are compared with the topic ids and leader epochs of new metadata.
         metadata.updated.connect(self._outcomes.on_metadata)
 
@@ -140,7 +144,7 @@ class PositionsManager:
             KafkaException: Another error that no patience mends.
         """
         rounds = Rounds(self._timer, "a wait for a position")
-        while (known := self._subscription.position(tp)) is None:
+        while (known := self._positions.position(tp)) is None:
             rounds.count()
             search, begun = self._search_for(tp)
             # It is waited for before it begins: what needs no asking ends it at once.
@@ -167,7 +171,7 @@ class PositionsManager:
             search.call.detached = True
         # One for each kind: what the group does not tell concerns only the first.
         kinds: dict[SearchKind, list[PositionRequest]] = {}
-        for wanted in self._refused.ready(self._subscription.wanted()):
+        for wanted in self._refused.ready(self._positions.wanted()):
             if not self._outcomes.looks_for(wanted):
                 kinds.setdefault(kind_of(wanted), []).append(wanted)
         for each in kinds.values():
@@ -196,7 +200,7 @@ class PositionsManager:
     def _not_looked_for(self) -> list[PositionRequest]:
         return [
             wanted
-            for wanted in self._subscription.wanted()
+            for wanted in self._positions.wanted()
             if not self._outcomes.looks_for(wanted)
         ]
 
@@ -285,7 +289,7 @@ class PositionsManager:
                 if offset is not None
             },
         )
-        policy = self._subscription.policy
+        policy = self._positions.policy
         none = [
             tp for tp, at in found.items() if at is None and self._outcomes.wants(search, tp)
         ]
@@ -294,7 +298,7 @@ class PositionsManager:
             none = []
         for tp in none:
             wanted = search.left[tp]
-            if self._subscription.need_reset(wanted, policy):
+            if self._positions.need_reset(wanted, policy):
                 search.left[tp] = replace(wanted, reset=policy)
         self._go_on(search, found, after=SearchKind.GROUP)
 
@@ -316,7 +320,7 @@ class PositionsManager:
                     lambda found: self._take_committed(search, found),
                 )
             except UnknownMemberIdException:
-                if self._subscription.subscribed is None:
+                if self._positions.assigned.subscribed is None:
                     raise
             await retries.pause()
             if not any(self._outcomes.wants(search, tp) for tp in partitions):
@@ -432,7 +436,7 @@ class PositionsManager:
         """Stop searches without any interest in their results."""
         for search in set(self._outcomes.searches.values()):
             for tp, wanted in tuple(search.left.items()):
-                if not self._subscription.still_wanted(wanted):
+                if not self._positions.still_wanted(wanted):
                     self._outcomes.over(search, tp)
             if not search.left:
                 self._stop(search, "other partitions are read by now")

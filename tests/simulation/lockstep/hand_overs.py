@@ -19,7 +19,7 @@ from prokurist.errors import (
 )
 from prokurist.events.application_events import BY_NAME, CommitOnce
 from prokurist.events.call import Call
-from prokurist.events.stored_offsets import Committable
+from prokurist.events.committable import CommittableOffsets
 from tests.simulation.lockstep.counted import Counted
 from tests.simulation.lockstep.exploring import Scene
 from tests.simulation.lockstep.small import AT_7, ROUNDING, RTT, Small
@@ -231,7 +231,7 @@ def close_with_commits_under_way(stage: Stage) -> None:
     def app() -> None:
         for number in range(2):
             with small.caller.inside("commit_async"):
-                small.commits.later(Committable(AT_7, BY_NAME), partial(hear, number))
+                small.commits.later(CommittableOffsets(AT_7, BY_NAME), partial(hear, number))
         began = stage.time
         small.close(RTT * 4)
         small.check_end(began + RTT * 4 + TURN)

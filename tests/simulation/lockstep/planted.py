@@ -283,7 +283,7 @@ BUGS: Final = (
     ),
     Bug(
         "an answer is settled in spite of a seek meanwhile",
-        "events.assignment",
+        "events.positions",
         ((" and state.ticket == ticket", ""),),
         clients.seek_races_a_settle,
     ),

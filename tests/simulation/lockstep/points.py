@@ -43,7 +43,7 @@ ONLY_IN: Final = {
 """The functions of a module where threads meet: points in others would multiply the runs."""
 
 WITH_LOCKS: Final = (
-    "events.assignment",
+    "events.assigned",
     "events.background_events",
     "events.call",
     "events.fetch_buffer",

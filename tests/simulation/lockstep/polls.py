@@ -13,7 +13,7 @@ from tests.simulation.lockstep.stage import Stage
 def death_races_a_poll(stage: Stage) -> None:
     """The network thread dies during a poll."""
     small = Small(stage)
-    small.subscription.assign([TP])
+    small.table.assigned.assign([TP])
 
     def die() -> None:
         raise ZeroDivisionError
@@ -35,7 +35,7 @@ def death_races_a_poll(stage: Stage) -> None:
 def two_errors_for_poll(stage: Stage) -> None:
     """Two errors come while one polls: two polls raise them, and neither waits."""
     small = Small(stage)
-    small.subscription.assign([TP])
+    small.table.assigned.assign([TP])
 
     def two() -> None:
         for text in ("one", "two"):
@@ -59,13 +59,13 @@ def two_errors_for_poll(stage: Stage) -> None:
 def a_nudge_for_poll(stage: Stage) -> None:
     """A search ends unanswered while one polls: the poll asks again, and does not wait."""
     small = Small(stage)
-    small.subscription.assign([TP])
+    small.table.assigned.assign([TP])
     asked: list[float] = []
 
     def ask() -> None:
         asked.append(stage.time)
         if len(asked) < 3:
-            small.subscription.given_up(small.subscription.wanted())
+            small.table.positions.given_up(small.table.positions.wanted())
             small.background.nudge()
 
     def app() -> None:
@@ -83,8 +83,8 @@ def a_nudge_for_poll(stage: Stage) -> None:
 def an_error_while_polls_pass(stage: Stage) -> None:
     """An error comes at any point of a poll: that poll raises it, and does not wait."""
     small = Small(stage)
-    small.subscription.assign([TP])
-    small.subscription.ask_missing()
+    small.table.assigned.assign([TP])
+    small.table.positions.ask_missing()
 
     def fail() -> None:
         small.background.post(BackgroundError(KafkaException("one")))

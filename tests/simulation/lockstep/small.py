@@ -34,7 +34,6 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.member_identity import MemberIdentity, PollActivity
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.io.network import Happening
 from prokurist.network_thread.io.wakeup import Wakeup
 from prokurist.network_thread.operations.calls import Calls
@@ -42,6 +41,7 @@ from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.types import OffsetAndMetadata, TopicPartition
+from tests.consumer_table import ConsumerTable
 from tests.simulation.lockstep.counted import Counted
 from tests.simulation.lockstep.stage import Stage
 
@@ -146,7 +146,9 @@ class Small(Polling):
         self.wake: Callable[[], None] = silence.wake
         self.timer = Timer(stage.time)
         self._background = self.background = BackgroundEvents()
-        self._subscription = self.subscription = Subscription(OffsetReset("latest"))
+        table = self.table = ConsumerTable(OffsetReset("latest"))
+        self._assigned, self._positions = table.assigned, table.positions
+        self._fetching, self._committable = table.fetching, table.committable
         self.calls = Calls(self.timer)
         self.thread = NetworkThread(
             "small-network",
@@ -165,13 +167,13 @@ class Small(Polling):
         self._collector = NothingToRead()  # type: ignore[assignment]  # all a poll asks of it
         member_identity, self._poll_activity = MemberIdentity(), PollActivity()
         self._auto = AutoCommitter(
-            self.caller, self.subscription, self._interceptors, member_identity, None
+            self.caller, table.committable, self._interceptors, member_identity, None
         )
         self._commits = self.commits = CommitQueue(
-            self.caller, self._auto, self._interceptors, member_identity, self.subscription
+            self.caller, self._auto, self._interceptors, member_identity, table.committable
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
-        self._listeners = Listeners(self.caller, self.background, self._auto, self.subscription)
+        self._listeners = Listeners(self.caller, self.background, self._auto, table.assigned)
         self._events = EventCallback(
             self.caller, self._listeners, None, None, interval=0, metrics=dict
         )

@@ -8,7 +8,7 @@ from prokurist.assignors import encoding
 from prokurist.assignors.assignor import Member
 from prokurist.assignors.encoding import Writer
 from prokurist.assignors.sticky import CooperativeStickyAssignor, claims_by_date
-from prokurist.network_thread.membership.leader_assignment import checked
+from prokurist.network_thread.membership.classic.leader_assignment import checked
 from prokurist.types import Node, PartitionInfo, TopicPartition
 
 NODE = Node(1, "h", 1)

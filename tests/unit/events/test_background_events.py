@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from prokurist.errors import KafkaException, NetworkThreadDiedException
-from prokurist.events.assignment import PositionRequest
 from prokurist.events.background_events import (
     BackgroundError,
     BackgroundEvents,
@@ -14,6 +13,7 @@ from prokurist.events.background_events import (
 )
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
+from prokurist.events.positions import PositionRequest
 from prokurist.types import TopicPartition
 
 A, B = (PositionRequest(TopicPartition("orders", number), number, None) for number in range(2))

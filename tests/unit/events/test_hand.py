@@ -12,9 +12,9 @@ from prokurist.events.clock import MonotonicClock
 from prokurist.events.hand import CHOICE, make_hand
 from prokurist.events.mailbox import Mailbox
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.position_state import Position
 from prokurist.types import TopicPartition
+from tests.consumer_table import ConsumerTable
 
 TP, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)
 IS_NATIVE = CHOICE.name == "native"
@@ -150,43 +150,43 @@ class Recorder:
         self.seen.append(self.look())
 
 
-def of_group() -> Subscription:
+def of_group() -> ConsumerTable:
     """A partition that a group has given, with a position."""
-    made = Subscription(OffsetReset("latest"))
-    made.subscribe(["orders"], listens=False)
-    made.add(0, [TP], awaiting=False)
-    made.seek(TP, Position(3, 1))
-    [wanted] = made.wanted()
-    made.confirmed(wanted, 1)
+    made = ConsumerTable(OffsetReset("latest"))
+    made.assigned.subscribe(["orders"], listens=False)
+    made.assigned.add(0, [TP], awaiting=False)
+    made.positions.seek(TP, Position(3, 1))
+    [wanted] = made.positions.wanted()
+    made.positions.confirmed(wanted, 1)
     return made
 
 
-CHANGES: dict[str, Callable[[Subscription], object]] = {
-    "give_up": lambda made: made.give_up(0, [TP]),
-    "lose": lambda made: made.lose(0),
-    "drop": lambda made: made.drop(0, [TP]),
-    "leaders_are": lambda made: made.leaders_are({TP: 2}),
-    "seek": lambda made: made.seek(TP, Position(9)),
-    "seek_by": lambda made: made.seek_by([TP], OffsetReset("earliest")),
-    "let_go": lambda made: made.let_go(),
-    "unsubscribe": lambda made: made.unsubscribe(),
-    "add": lambda made: made.add(0, [TP], awaiting=True),
+CHANGES: dict[str, Callable[[ConsumerTable], object]] = {
+    "give_up": lambda made: made.assigned.give_up(0, [TP]),
+    "lose": lambda made: made.assigned.lose(0),
+    "drop": lambda made: made.assigned.drop(0, [TP]),
+    "leaders_are": lambda made: made.positions.leaders_are({TP: 2}),
+    "seek": lambda made: made.positions.seek(TP, Position(9)),
+    "seek_by": lambda made: made.positions.seek_by([TP], OffsetReset("earliest")),
+    "let_go": lambda made: made.assigned.let_go(),
+    "unsubscribe": lambda made: made.assigned.unsubscribe(),
+    "add": lambda made: made.assigned.add(0, [TP], awaiting=True),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_happens_to_a_partition_ends_quick_steps_first(
-    change: Callable[[Subscription], object],
+    change: Callable[[ConsumerTable], object],
 ) -> None:
     """Before anything of it has changed: a step in between would hand out what is not there."""
     made = of_group()
 
     def look() -> Any:
-        state = made._partitions.get(TP)
+        state = made.assigned.rows.get(TP)
         return state and (state.ticket, state.giving_up, state.awaiting, state.standing)
 
     before = look()
-    made.steady = recorder = Recorder(look)
+    made.assigned.steady = recorder = Recorder(look)
     change(made)
     assert look() != before
     assert recorder.seen[0] == before

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from prokurist.events.fetching import Wish
-from prokurist.events.partition_state import Position
+from prokurist.events.position_state import Position
 from prokurist.network_thread.fetch.session import (
     LAST_NUMBER,
     FetchSession,

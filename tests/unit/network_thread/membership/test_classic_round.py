@@ -4,7 +4,7 @@ import pytest
 
 from prokurist.assignors import encoding
 from prokurist.errors import InconsistentGroupProtocolException, KafkaException
-from prokurist.network_thread.membership.classic_round import part_in
+from prokurist.network_thread.membership.classic.round import part_in
 from prokurist.network_thread.wire.classic_group import JoinGroupAnswer
 from prokurist.types import TopicPartition
 

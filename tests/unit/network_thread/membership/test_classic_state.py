@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from prokurist.network_thread.membership.classic_state import (
+from prokurist.network_thread.membership.classic.state import (
     IN_A_ROUND,
     MOVES,
     ClassicState,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prokurist.network_thread.membership.consumer_state import (
+from prokurist.network_thread.membership.consumer.state import (
     COUNTED,
     MOVES,
     MemberState,

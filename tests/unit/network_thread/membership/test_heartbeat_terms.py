@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from prokurist import SubscriptionPattern
-from prokurist.events.group_assignment import Subscribed
+from prokurist.events.assigned import Subscribed
+from prokurist.network_thread.membership.consumer.heartbeat_terms import HeartbeatTerms
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
 from prokurist.network_thread.wire.consumer_group import (
     ConsumerGroupHeartbeat,
     TopicIdPartitions,

@@ -9,7 +9,7 @@ from prokurist.assignors.assignor import Member
 from prokurist.assignors.sticky import CooperativeStickyAssignor
 from prokurist.errors import KafkaException
 from prokurist.events.trace import UNREAD
-from prokurist.network_thread.membership.leader_assignment import (
+from prokurist.network_thread.membership.classic.leader_assignment import (
     checked,
     encoded,
     members_of,

@@ -7,11 +7,11 @@ import pytest
 from prokurist.config import OffsetReset
 from prokurist.events.hand import make_hand
 from prokurist.events.member_identity import PollActivity
-from prokurist.events.partition_state import Position
-from prokurist.events.subscription import Subscription
+from prokurist.events.position_state import Position
 from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import TopicPartition
+from tests.consumer_table import ConsumerTable
 
 TP = TopicPartition("t", 0)
 
@@ -30,9 +30,13 @@ class Bench:
         self.timer = Timer(100.0)
         self.poll_activity = PollActivity()
         self.missed: list[float] = []
-        self.subscription = Subscription(OffsetReset("none"))
+        self.table = ConsumerTable(OffsetReset("none"))
         self.guard = PollGuard(
-            self.poll_activity, self.subscription, self.timer, 10.0, self.missed.append
+            self.poll_activity,
+            self.table.fetching.in_hand,
+            self.timer,
+            10.0,
+            self.missed.append,
         )
 
     def at(self, moment: float) -> list[float]:
@@ -95,15 +99,15 @@ def test_one_that_is_stopped_misses_nothing(bench: Bench) -> None:
 
 def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
     """B120, B150: he is late when he has made none for so long, and a grain later at most."""
-    subscription = bench.subscription
-    subscription.assign([TP])
-    subscription.seek(TP, Position(0))
-    [wish] = subscription.fetchable()
+    table = bench.table
+    table.assigned.assign([TP])
+    table.positions.seek(TP, Position(0))
+    [wish] = table.fetching.fetchable()
     bench.poll_activity.enter()
     bench.poll_activity.leave(100.0)
-    hand = make_hand(subscription.steady, (), lambda: 0.0)
+    hand = make_hand(table.assigned.steady, (), lambda: 0.0)
     for nth in range(6):
-        assert subscription.hand_out(TP, wish.ticket, Record(nth, 1), hand)
+        assert table.fetching.hand_out(TP, wish.ticket, Record(nth, 1), hand)
         assert bench.at(107.0 + 7 * nth) == []
     # The last record was handed out at 135.
     assert bench.at(144.9) == []
@@ -113,13 +117,13 @@ def test_each_step_of_an_iteration_is_a_sign_of_life(bench: Bench) -> None:
 
 def test_a_record_that_stays_in_hand_is_none(bench: Bench) -> None:
     """B150: who works on one for too long is late, regardless of the time before it."""
-    bench.subscription.assign([TP])
-    bench.subscription.seek(TP, Position(0))
-    [wish] = bench.subscription.fetchable()
+    bench.table.assigned.assign([TP])
+    bench.table.positions.seek(TP, Position(0))
+    [wish] = bench.table.fetching.fetchable()
     bench.poll_activity.enter()
     bench.poll_activity.leave(104.0)
-    hand = make_hand(bench.subscription.steady, (), lambda: 0.0)
-    assert bench.subscription.hand_out(TP, wish.ticket, Record(0, 1), hand)
+    hand = make_hand(bench.table.assigned.steady, (), lambda: 0.0)
+    assert bench.table.fetching.hand_out(TP, wish.ticket, Record(0, 1), hand)
     assert bench.at(113.9) == []
     assert bench.at(115.25) == [10.0]
 

@@ -1,8 +1,7 @@
-"""Revokes, takes and loses partitions: the steps for each, and their order.
+"""Transitions of partitions with positions: the steps for each, and their order.
 
-Thread: the network thread alone. Each of these is an operation; it waits for the application,
-which may be computing, or for the coordinator. Any event that ends it (a fence, a departure)
-leaves the partitions where they are, and no record of them is returned.
+Thread: the network thread alone. Each waits for the application, which may be computing, or for
+the coordinator.
 
 Revoke: no more records are returned; with auto-commit the positions at the next poll are
     committed; the listener is called; offsets that it stored are committed; the partitions are
@@ -15,33 +14,32 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.events.application_events import AutoCommit
-from prokurist.events.background_events import StepKind
-from prokurist.events.group_assignment import NO_IDS
+from prokurist.events.application_events import AutoCommit, StepDone
+from prokurist.events.assigned import NO_IDS, AnyAssigned
+from prokurist.events.background_events import Step, StepKind
 from prokurist.events.group_log_events import (
     PARTITIONS_ASSIGNED,
     PARTITIONS_LOST,
     PARTITIONS_REVOKED,
 )
-from prokurist.events.subscription import Subscription
 from prokurist.events.trace import EventKind, Trace
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
+from prokurist.network_thread.membership.membership import Partitions
 from prokurist.network_thread.offsets.background_commit import BackgroundCommits
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.types import TopicPartition
 
-Partitions = frozenset[TopicPartition]
 
-
-class PartitionTransitions:
-    """Revokes, takes and loses partitions of a member, for both protocols.
+class CommittingTransitions:
+    """The `Transitions` of a consumer, which commits what it has read, for both protocols.
 
     Args:
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         steps: The way to the application thread.
         auto: Commits the positions of revoked partitions.
+        auto_commit: True if positions are committed before a revocation.
         timer: The Timer.
         patience: Seconds for that commit: the group waits no longer than this.
         changed: Emitted when something is assigned, or is not any more.
@@ -50,38 +48,38 @@ class PartitionTransitions:
 
     def __init__(
         self,
-        subscription: Subscription,
+        assigned: AnyAssigned,
         steps: ApplicationSteps,
         auto: BackgroundCommits,
         timer: Timer,
         patience: float,
         changed: Signal[()],
         trace: Trace,
+        *,
+        auto_commit: bool,
     ) -> None:
         self._trace = trace
-        self._subscription = subscription
+        self._assigned = assigned
         self._steps = steps
         self._auto = auto
+        self._auto_commit = auto_commit
         self._timer = timer
         self._patience = patience
         self._changed = changed
         self._told_lost = False
 
-    async def give_back(self, term: int, partitions: Partitions) -> bool:
-        """Revoke partitions; False when the listener has raised, and they are not gone."""
-        if not self._subscription.give_up(term, partitions):
+    async def revoke(self, term: int, partitions: Partitions) -> bool:
+        """See `Transitions`."""
+        if not self._assigned.give_up(term, partitions):
             return False
         self._changed.emit()
-        heard = partitions & self._subscription.told()
-        # Of all that is owned: it is one request, and what stays is safe with it.
-        commit = await self._steps.last_commit(self._subscription.told() if heard else heard)
-        if commit is not None:
-            await self._commit(commit)
-        if heard:
-            is_told, newer = await self._steps.revoke(heard)
-            if newer is not None:
-                await self._commit(newer)
-            if not is_told:
+        heard = partitions & self._assigned.told()
+        if heard and self._auto_commit:
+            await self._commit_owned()
+        if heard and self._steps.is_heard:
+            told = await self._steps.made(Step(StepKind.REVOKED, heard))
+            await self._commit_in(told)
+            if told.error is not None:
                 return False
         self._tell(PARTITIONS_REVOKED, partitions)
         return self._drop(term, partitions)
@@ -92,20 +90,14 @@ class PartitionTransitions:
         partitions: Partitions,
         ids: Mapping[TopicPartition, UUID] = NO_IDS,
         *,
-        commit: bool = True,
+        revoked: bool = False,
     ) -> bool:
-        """Take assigned partitions; False when the listener has raised, and they are not read.
-
-        Args:
-            term: The term of that decision.
-            partitions: The assigned partitions.
-            ids: Topic ids, where the group assigns by id.
-            commit: True to commit first the positions of owned partitions, with auto-commit.
-        """
-        if commit and partitions:
-            await self._steps.commit_kept(self._subscription.told())
+        """See `Transitions`; a revocation has committed the positions of what stays."""
+        if partitions and not revoked and self._auto_commit and (kept := self._assigned.told()):
+            # The next poll commits them, and nothing waits for the answer.
+            await self._steps.made(Step(StepKind.COMMIT, kept))
         awaiting = self._steps.is_heard
-        if not self._subscription.add(term, partitions, awaiting=awaiting, ids=ids):
+        if not self._assigned.add(term, partitions, awaiting=awaiting, ids=ids):
             return False
         self._tell(PARTITIONS_ASSIGNED, partitions)
         self._told_lost = False
@@ -117,17 +109,17 @@ class PartitionTransitions:
         return True
 
     def begin(self, term: int, partitions: Partitions) -> bool:
-        """Start reading partitions after the listener's call; False for an old term."""
-        begun = self._subscription.begin(term, partitions)
+        """See `Transitions`."""
+        begun = self._assigned.begin(term, partitions)
         if begun:
             # A poll that waits already has looked for their positions before.
             self._changed.emit()
         return begun
 
     async def lose(self, term: int) -> None:
-        """Lose all partitions; they are gone even if the listener raises."""
-        owned = self._subscription.owned()
-        heard = self._subscription.lose(term)
+        """See `Transitions`."""
+        owned = self._assigned.owned()
+        heard = self._assigned.lose(term)
         self._changed.emit()
         if heard is None:
             return  # The application has left meanwhile, and `tell_left` says as what.
@@ -135,7 +127,7 @@ class PartitionTransitions:
         self._told_lost = True
         if heard:
             await self._steps.tell(StepKind.LOST, heard)
-        self._drop(term, self._subscription.owned())
+        self._drop(term, self._assigned.owned())
 
     def tell_left(self, partitions: Partitions, *, lost: bool) -> None:
         """Emit the partitions of a member that has left, as the listener heard of them."""
@@ -150,9 +142,22 @@ class PartitionTransitions:
             self._trace.emit(kind, partitions=partitions, count=len(partitions))
 
     def _drop(self, term: int, partitions: Partitions) -> bool:
-        dropped = self._subscription.drop(term, partitions)
+        dropped = self._assigned.drop(term, partitions)
         self._changed.emit()
         return dropped
+
+    async def _commit_owned(self) -> None:
+        """Commit the positions at the next poll, of all that is owned.
+
+        It is one request, and what stays is safe with it.
+        """
+        owned = self._assigned.told()
+        await self._commit_in(await self._steps.made(Step(StepKind.POSITIONS, owned)))
+
+    async def _commit_in(self, done: StepDone) -> None:
+        """Commit what a step of the application asks for."""
+        if isinstance(done.answer, AutoCommit):
+            await self._commit(done.answer)
 
     async def _commit(self, commit: AutoCommit) -> None:
         """Commit until the coordinator has it, it refuses, or the rebalance cannot wait."""
@@ -183,4 +188,4 @@ class PartitionTransitions:
             self._timer.cancel(due)
 
     def __repr__(self) -> str:
-        return f"PartitionTransitions({self._subscription})"
+        return f"CommittingTransitions({self._assigned})"

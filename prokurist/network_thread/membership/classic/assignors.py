@@ -18,7 +18,7 @@ from prokurist.assignors.assignor import Assignor, Member, Topics
 from prokurist.assignors.named import NAMED
 from prokurist.errors import ConfigException, InconsistentGroupProtocolException, KafkaException
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
-from prokurist.network_thread.membership.leader_assignment import checked
+from prokurist.network_thread.membership.classic.leader_assignment import checked
 from prokurist.network_thread.wire.translation import said
 from prokurist.types import TopicPartition
 

@@ -10,7 +10,7 @@ arrived.
 from dataclasses import dataclass
 from typing import Final
 
-from prokurist.events.group_assignment import Subscribed
+from prokurist.events.assigned import Subscribed
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.wire.consumer_group import (
     ConsumerGroupHeartbeat,

@@ -1,28 +1,31 @@
-"""Heartbeats of a member by the consumer protocol: one at a time, when due or at once.
+"""Heartbeats of a member to whom its coordinator assigns: one at a time, when due or at once.
 
 Thread: the network thread alone. They are due when the coordinator's interval is over, counted
 from the last sending, and at once when there are changes. They are independent of the
-application; the member handles the answers.
+application; the member fills them in and handles the answers.
 """
 
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Final, Generic, TypeVar
 
 from prokurist.errors import KafkaException
+from prokurist.events.assigned import Subscribed
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
-from prokurist.events.group_assignment import Subscribed
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import Action
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
-from prokurist.network_thread.membership.heartbeat_timer import HeartbeatTimer
 from prokurist.network_thread.membership.patterns import Patterns
-from prokurist.network_thread.membership.prewarm import look_ahead
-from prokurist.network_thread.membership.reconciler import Reconciler
-from prokurist.network_thread.operations.operation import Operation, Withdrawn
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
 from prokurist.network_thread.operations.rounds import Rounds
-from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
+from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.request import Request
+from prokurist.types import Node
+
+REASON = "heartbeat interval"
+
+AnswerT = TypeVar("AnswerT")
 
 INTERVAL: Final = 5.0
 """Seconds between two heartbeats as long as no coordinator has named any."""
@@ -31,14 +34,49 @@ OVER: Final = frozenset({Action.REJOIN, Action.FATAL})
 """Actions that end the heartbeats of a membership. The next one has heartbeats of its own."""
 
 
-class ConsumerHeartbeats:
-    """Sends the heartbeats of a member by the consumer protocol.
+class HeartbeatTimer:
+    """Ends a wait when the next heartbeat is due, or when it is pressed.
+
+    One that is pressed while nothing waits ends the next wait at once.
+    """
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._pressed = False
+        self._ring: Promise[None] | None = None
+
+    def press(self) -> None:
+        """Send the next heartbeat now."""
+        self._pressed = True
+        if self._ring is not None:
+            self._ring.keep(None)
+
+    async def until(self, moment: float) -> None:
+        """Wait until a moment, unless it is pressed before."""
+        while not self._pressed and self._timer.now < moment:
+            ring = self._ring = Promise[None]()
+            due = self._timer.at(moment, REASON, partial(ring.keep, None))
+            try:
+                await ring
+            finally:
+                self._ring = None
+                self._timer.cancel(due)
+        self._pressed = False
+
+    def __repr__(self) -> str:
+        return (
+            f"HeartbeatTimer({'pressed' if self._pressed else 'set' if self._ring else 'off'})"
+        )
+
+
+class Heartbeats(Generic[AnswerT]):
+    """Sends the heartbeats of a member that has an epoch.
 
     Args:
         context: Context of the membership.
-        terms: Builds their fields.
         patterns: The topics that match the pattern.
-        reconciler: The owned partitions.
+        request: Makes the next one, for an epoch and a subscription.
+        prepare: Called with the coordinator before the first one.
         take: Called with each answer; returns the action.
         met: The same for an error without an answer.
 
@@ -51,16 +89,16 @@ class ConsumerHeartbeats:
     def __init__(
         self,
         context: MembershipContext,
-        terms: HeartbeatTerms,
         patterns: Patterns,
-        reconciler: Reconciler,
-        take: Callable[[Answer[ConsumerGroupHeartbeatAnswer]], Action],
+        request: Callable[[int, Subscribed], Request[AnswerT]],
+        prepare: Callable[[Node], None],
+        take: Callable[[Answer[AnswerT]], Action],
         met: Callable[[KafkaException], Action],
     ) -> None:
         self._context = context
-        self._terms = terms
         self._patterns = patterns
-        self._reconciler = reconciler
+        self._request = request
+        self._prepare = prepare
         self._take = take
         self._met = met
         self._alarm = HeartbeatTimer(context.timer)
@@ -76,7 +114,6 @@ class ConsumerHeartbeats:
         self.epoch = 0
         self.is_known = False
         self._told = None
-        self._terms.forget()
         running = Operation(self._send_heartbeats(), "heartbeats", self._ended)
         self._running = None if running.ended else running
 
@@ -93,7 +130,7 @@ class ConsumerHeartbeats:
     def look_at_subscription(self) -> None:
         """Send the next one now if something else is subscribed to than was told."""
         known = self._patterns.seek()
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if known and subscribed is not None and subscribed.version != self._version:
             self._alarm.press()
 
@@ -129,12 +166,12 @@ class ConsumerHeartbeats:
                 await self._patterns.found(call)
             node = await context.coordinator.known(call)
             if is_first:
-                look_ahead(context, node)
+                self._prepare(node)
         except Withdrawn:
             raise
         except KafkaException as error:
             return context.timer.now, self._met(error)
-        subscribed = context.subscription.subscribed
+        subscribed = context.assigned.subscribed
         if subscribed is None:
             raise Withdrawn("unsubscribed")
         if self._told is not None and not self._patterns.seek():
@@ -146,8 +183,7 @@ class ConsumerHeartbeats:
             self._version = subscribed.version
             # The next poll raises a topic's error, regardless of what is assigned.
             context.metadata.request_update()
-        owned, listed = self._reconciler.owned(), self._reconciler.owned_or_coming()
-        request = self._terms.request(self.epoch, subscribed, owned, listed)
+        request = self._request(self.epoch, subscribed)
         self.is_known = True
         try:
             answer = await context.client.send(
@@ -167,4 +203,4 @@ class ConsumerHeartbeats:
 
     def __repr__(self) -> str:
         state = "on" if self._running is not None else "off"
-        return f"ConsumerHeartbeats({state}, epoch {self.epoch})"
+        return f"Heartbeats({state}, epoch {self.epoch})"

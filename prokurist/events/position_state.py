@@ -1,24 +1,26 @@
-"""State of one assigned partition: its position, and the obstacles to reading it.
+"""Row of one assigned partition with its position, and the obstacles to reading it.
 
     NEW ──────► RESETTING ──► VALID ◄──► VALIDATING
      │ (committed, or sought)   ▲  │         │
      └──────────────────────────┘  └► RESETTING ◄┘
 
-Thread: either, holding the lock of the `Subscription` that owns it. A transition that the
+Thread: either, holding the lock of the `Assigned` that owns it. A transition that the
 table does not have raises and changes nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from prokurist.config import OffsetReset
+from prokurist.events.assigned import AssignedState
 from prokurist.events.hand import Hand, Handed
-from prokurist.events.outstanding import OutstandingOffsets, ReturnedRuns
-from prokurist.types import OffsetAndMetadata, PartitionProgress
+
+ReturnedRuns: TypeAlias = Sequence[tuple[Sequence[int], int | None]]
+"""Records that are returned: the offsets of each run, and the leader epoch of the run."""
 
 
 class FetchState(Enum):
@@ -70,8 +72,11 @@ def after(record: Handed) -> Position:
     return Position(record.offset + 1, record.leader_epoch)
 
 
-class PartitionState:
-    """The state of one assigned partition.
+class PositionState(AssignedState):
+    """Row of one assigned partition, with its position.
+
+    Commits are nothing to it: what it says of records that are done, and of committed offsets,
+    is for a row that keeps them (`CommittableState`).
 
     Attributes:
         ticket: Grows with everything that makes an answer under way worthless: a
@@ -92,74 +97,44 @@ class PartitionState:
         confirmed_in: The leader epoch that confirmed the position; None without one.
         asked: True if `poll` has asked for the position under this ticket, and the search has
             not given up.
-        giving_up: True while the group takes it back: no record of it is returned or fetched
-            any more.
-        replaced: True if it is given up only because metadata name another topic, perhaps of a
-            broker that lags.
-        awaiting: True from the assignment until its callback has returned: nothing of it is
-            fetched yet.
-        told: True once the listener has heard of its assignment, or need not.
-        born: The ticket of its assignment, for answers about its log.
         end: Where the log ends, as far as we have heard; for the lag.
         end_asked: True while that is being looked up.
         written: Where it ends regardless of transactions that are open, as far as we have
             heard; None for who does not wait for these.
         start: Where the log begins, as far as we have heard.
-        topic: The id of its topic; None while that is not known.
-        by_id: Whether the group has given it by that id, and not by its name.
         stop: The offset before which reading ends, of a range; None for no such end.
         began: Where reading began, by the group, by a policy or by the user; None while that is
             not known.
-        committed: The offset that this consumer last committed or found committed; None after
-            a seek or a reset, which may go back behind it.
         end_met: The offset from which a broker was asked and had nothing more; None before.
-        group_offset: The offset that the group has committed, as far as this client has heard.
-        stored: What the user has stored to be committed, where positions are not.
-        outstanding: The records that were returned and are not done, where that is tracked.
     """
 
     __slots__ = (
         "_returned",
         "asked",
-        "awaiting",
         "began",
-        "born",
-        "by_id",
-        "committed",
         "confirmed_in",
         "end",
         "end_asked",
         "end_met",
-        "giving_up",
-        "group_offset",
         "hand",
-        "outstanding",
         "paused",
         "place",
         "position",
-        "replaced",
         "reset",
         "sought",
         "standing",
         "start",
         "stop",
-        "stored",
         "stuck",
         "ticket",
-        "told",
-        "topic",
         "unread",
         "written",
     )
 
     def __init__(self, ticket: int) -> None:
+        super().__init__(ticket)
         self.ticket: int = ticket
-        self.born: int = ticket
         self.asked: bool = False
-        self.giving_up: bool = False
-        self.replaced: bool = False
-        self.awaiting: bool = False
-        self.told: bool = False
         self.end_asked: bool = False
         self.end: int | None = None
         self.written: int | None = None
@@ -176,22 +151,16 @@ class PartitionState:
         self.sought: Position | OffsetReset | None = None
         self.paused: bool = False
         self.stuck: bool = False
-        self.topic: UUID | None = None
-        self.by_id: bool = False
         self.began: int | None = None
-        self.committed: int | None = None
         self.end_met: int | None = None
-        self.group_offset: int | None = None
-        self.stored: OffsetAndMetadata | None = None
-        self.outstanding: OutstandingOffsets | None = None
 
-    def recreated(self, topic: UUID) -> "PartitionState":
-        """The state for another topic of the same name, from the beginning.
+    def recreated(self, topic: UUID) -> "PositionState":
+        """The row for another topic of the same name, from the beginning.
 
         Args:
             topic: The other topic's id.
         """
-        fresh = PartitionState(self.ticket)
+        fresh = type(self)(self.ticket)
         fresh.topic = topic
         fresh.giving_up, fresh.awaiting = self.giving_up, self.awaiting
         fresh.told, fresh.paused = self.told, self.paused
@@ -257,57 +226,36 @@ class PartitionState:
         return self._returned if before is None else after(before)
 
     @property
-    def tracked(self) -> Position | None:
-        """The offset to commit where outstanding records are tracked."""
-        lowest = None if self.outstanding is None else self.outstanding.lowest
-        return self.returned if lowest is None else Position(*lowest)
+    def awaits_answer(self) -> bool:
+        """True while `poll` awaits its position."""
+        return self.missing and self.asked
+
+    def lose(self) -> None:
+        """Give it up at once, and leave nothing of it to be committed."""
+        super().lose()
+        self.forget_done()
+
+    # --- for rows with commits ---------------------------------------------------------
+
+    def forget_done(self) -> None:
+        """Forget which records are done: reading goes on elsewhere."""
+
+    def forget_committed(self) -> None:
+        """Forget the committed offset: reading may go back behind it."""
+
+    def find_committed(self, offset: int) -> None:
+        """Note the committed offset, where reading begins."""
+
+    def cut_back(self, offset: int) -> None:
+        """Forget what is done and committed beyond an offset: it is read again."""
 
     def track(self, handed: ReturnedRuns) -> None:
         """Track further records given to the user."""
-        before = None if self.returned is None else self.returned.epoch
-        for offsets, epoch in handed:
-            if not offsets:
-                continue
-            if self.outstanding is None:
-                self.outstanding = OutstandingOffsets(offsets[0])
-            self.outstanding.begin(offsets, epoch, before)
-            before = epoch
 
-    @property
-    def progress(self) -> PartitionProgress:
-        """How far it has come, as the user may see it."""
-        at, after_last, end = self.returned, None, None
-        if at is not None:
-            if self.began is not None and at.offset > self.began:
-                after_last = OffsetAndMetadata(at.offset, "", at.epoch)
-            if at.offset == self.end_met:
-                end = self.end_met
-        return PartitionProgress(after_last, self.stored, self.committed, end)
+    def untrack(self, offset: int) -> None:
+        """Track records from an offset on no longer: the user has not got them."""
 
-    def note_committed(self, offset: int) -> None:
-        """Note a commit that succeeded; a record in hand that it covers is done with."""
-        self.committed = offset
-        record = self.in_hand
-        if record is not None and record.offset < offset:
-            self.put_down()
-
-    def forget_done(self) -> None:
-        """Forget stored offsets and outstanding records: reading goes on elsewhere."""
-        self.stored = self.outstanding = None
-
-    def cut_back(self, offset: int) -> None:
-        """Forget stored and outstanding records beyond an offset: they are read again."""
-        if self.stored is not None and self.stored.offset > offset:
-            self.stored = None
-        if self.committed is not None and self.committed > offset:
-            self.committed = None
-        if self.outstanding is not None:
-            self.outstanding.cut(offset)
-
-    @property
-    def is_held_back(self) -> bool:
-        """True during a revocation, or before the callback: nothing is fetched."""
-        return self.giving_up or self.awaiting
+    # --- reading -----------------------------------------------------------------------
 
     @property
     def fetchable(self) -> bool:
@@ -344,7 +292,8 @@ class PartitionState:
     def seek(self, position: Position) -> None:
         """Set the position where the user wants it."""
         self.place = object()
-        self.began = self.committed = None
+        self.began = None
+        self.forget_committed()
         self.settle(position)
         self.unread, self.sought = True, position
         if position.epoch is not None:
@@ -357,7 +306,8 @@ class PartitionState:
         self.place = object()
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
-        self.began = self.committed = self.end_met = None
+        self.began = self.end_met = None
+        self.forget_committed()
         self.unread, self.sought = True, reset
         self.reset = reset
 
@@ -367,8 +317,7 @@ class PartitionState:
         self.settle(position, self.confirmed_in)
         if is_doubted and position.epoch is not None:
             self.need_validation()
-        if self.outstanding is not None:
-            self.outstanding.cut(position.offset)
+        self.untrack(position.offset)
 
     def need_validation(self) -> None:
         """Have a leader validate the position.
@@ -399,4 +348,4 @@ class PartitionState:
 
     def __repr__(self) -> str:
         where = "nowhere" if self.position is None else f"at {self.position.offset}"
-        return f"PartitionState({self.standing.value}, {where}{', paused' * self.paused})"
+        return f"PositionState({self.standing.value}, {where}{', paused' * self.paused})"

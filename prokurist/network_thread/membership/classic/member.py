@@ -25,7 +25,6 @@ from prokurist.errors import (
     GroupAuthorizationException,
     KafkaException,
 )
-from prokurist.events.application_events import StepDone
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
@@ -39,20 +38,20 @@ from prokurist.events.group_log_events import (
 )
 from prokurist.events.member_identity import Identity, Role
 from prokurist.network_thread.error_actions import Action
-from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
-from prokurist.network_thread.membership.classic_exchange import (
+from prokurist.network_thread.membership.classic.assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic.exchange import (
     ClassicExchange,
     MemberGeneration,
 )
-from prokurist.network_thread.membership.classic_heartbeats import ClassicHeartbeats
-from prokurist.network_thread.membership.classic_round import ClassicRound
-from prokurist.network_thread.membership.classic_state import (
+from prokurist.network_thread.membership.classic.heartbeats import ClassicHeartbeats
+from prokurist.network_thread.membership.classic.round import ClassicRound
+from prokurist.network_thread.membership.classic.state import (
     IN_A_ROUND,
     STANDING,
     ClassicState,
     transition,
 )
-from prokurist.network_thread.membership.classic_topics import ClassicTopics
+from prokurist.network_thread.membership.classic.topics import ClassicTopics
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
@@ -87,7 +86,7 @@ class ClassicMember:
         self.state: ClassicState = ClassicState.OUT
         self._context = context
         self._exchange = ClassicExchange(context, session)
-        self._topics = ClassicTopics(context.subscription, context.metadata, internal=internal)
+        self._topics = ClassicTopics(context.assigned, context.metadata, internal=internal)
         self._heartbeats = ClassicHeartbeats(
             context,
             self._exchange,
@@ -99,7 +98,7 @@ class ClassicMember:
         )
         self._guard = PollGuard(
             context.poll_activity,
-            context.subscription,
+            context.in_hand,
             context.timer,
             context.poll_interval,
             self._missed,
@@ -122,7 +121,7 @@ class ClassicMember:
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if subscribed is None:
             return
         if self.state is ClassicState.OUT:
@@ -148,12 +147,8 @@ class ClassicMember:
             return standing
         if self._context.member_identity.identity.is_counted:
             return MembershipState.RECONCILING
-        owns = bool(self._context.subscription.owned())
+        owns = bool(self._context.assigned.owned())
         return MembershipState.FENCED if owns else MembershipState.JOINING
-
-    def step_done(self, done: StepDone) -> None:
-        """See `Membership`."""
-        self._context.steps.done(done)
 
     def rejoin(self, reason: str) -> None:
         """See `Membership`."""
@@ -163,7 +158,7 @@ class ClassicMember:
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
         action, error = self._exchange.judged_as_heartbeat(code)
-        leaving = departing or self._context.subscription.is_leaving
+        leaving = departing or self._context.assigned.is_leaving
         if leaving and action is not Action.ROUND:
             self._put_out_leaving(error)
         elif action is Action.FATAL:
@@ -285,7 +280,7 @@ class ClassicMember:
             if self.state in (ClassicState.STABLE, ClassicState.TAKING):
                 self._want("the group is rebalancing")
             return
-        if self._context.subscription.is_leaving:
+        if self._context.assigned.is_leaving:
             self._put_out_leaving(error)
             return
         self._context.tell_removed(self.who.member_id, error, leaving=False)
@@ -351,10 +346,10 @@ class ClassicMember:
 
     def _lose_all(self) -> None:
         """Lose all partitions; the next poll tells the listener."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         self._lost = True
         if subscribed is not None:
-            self._context.subscription.lose(subscribed.term)
+            self._context.assigned.lose(subscribed.term)
 
     def _leave_unasked(self, who: MemberGeneration, reason: str) -> None:
         """Send LeaveGroup in the background, if the coordinator may still count us."""

@@ -26,7 +26,7 @@ from enum import Enum
 from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.network_thread.membership.partition_transitions import PartitionTransitions
+from prokurist.network_thread.membership.membership import Transitions
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.operations.rounds import Rounds
@@ -61,7 +61,7 @@ class Reconciler:
 
     def __init__(
         self,
-        transitions: PartitionTransitions,
+        transitions: Transitions,
         names: TopicNames,
         timer: Timer,
         settled: Callable[[bool], None],
@@ -150,25 +150,25 @@ class Reconciler:
     # --- the work --------------------------------------------------------------------
 
     async def _reconcile(self) -> ReconcileOutcome:
-        committed = False
+        revoked = False
         rounds = Rounds(self._timer, "reconciliation")
         while self.is_needed:
             rounds.count()
             gone = self._gone()
             if gone:
-                if not await self._transitions.give_back(self._term, gone):
+                if not await self._transitions.revoke(self._term, gone):
                     return ReconcileOutcome.STUCK
                 for tp in gone:
                     del self._held[tp]
                 self._read -= gone
-                committed = True
+                revoked = True
                 continue
             named = self._named()
             new = {tp: each for tp, each in named.items() if tp not in self._read}
             self._held.update(new)
             self._refused = frozenset()
             coming = frozenset(new)
-            if not await self._transitions.take(self._term, coming, new, commit=not committed):
+            if not await self._transitions.take(self._term, coming, new, revoked=revoked):
                 self._refused = frozenset((each, tp.partition) for tp, each in new.items())
                 return ReconcileOutcome.STUCK
             self._greeted = True

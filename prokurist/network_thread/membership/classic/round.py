@@ -20,20 +20,20 @@ from prokurist.errors import InconsistentGroupProtocolException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
-from prokurist.network_thread.membership.classic_assignors import ClassicAssignors
-from prokurist.network_thread.membership.classic_exchange import (
+from prokurist.network_thread.membership.classic.assignors import ClassicAssignors
+from prokurist.network_thread.membership.classic.exchange import (
     ClassicExchange,
     MemberGeneration,
 )
-from prokurist.network_thread.membership.classic_state import ClassicState
-from prokurist.network_thread.membership.classic_topics import ClassicTopics
-from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.leader_assignment import (
+from prokurist.network_thread.membership.classic.leader_assignment import (
     encoded,
     members_of,
     partitions_of,
     topics_of,
 )
+from prokurist.network_thread.membership.classic.state import ClassicState
+from prokurist.network_thread.membership.classic.topics import ClassicTopics
+from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.wire.classic_group import JoinGroupAnswer
 from prokurist.types import TopicPartition, counted
 
@@ -95,7 +95,7 @@ class ClassicRound:
         self._exchange = exchange
         self._strategies = strategies
         self._topics = topics
-        self._subscription = context.subscription
+        self._assigned = context.assigned
         self._transitions = context.transitions
         self._timer = context.timer
         self._attempts = context.attempts
@@ -115,7 +115,7 @@ class ClassicRound:
         Raises:
             KafkaException: It is fatal to the membership.
         """
-        subscribed = self._subscription.subscribed
+        subscribed = self._assigned.subscribed
         if subscribed is None:
             return
         # By hand, as all loops here: a round is several requests with the user's code between
@@ -141,7 +141,7 @@ class ClassicRound:
         if lost:
             await self._transitions.lose(term)
             return
-        owned = self._subscription.owned()
+        owned = self._assigned.owned()
         if self._strategies.cooperative:
             call = Call("rebalance", self._timer.now, NEVER)
             topics = await self._topics.found(call)
@@ -150,9 +150,9 @@ class ClassicRound:
             await self._give_back(term, owned)
 
     async def _give_back(self, term: int, partitions: frozenset[TopicPartition]) -> None:
-        if not await self._transitions.give_back(term, partitions):
+        if not await self._transitions.revoke(term, partitions):
             # The listener has raised, which a poll tells of. The group goes on all the same.
-            self._subscription.drop(term, partitions)
+            self._assigned.drop(term, partitions)
 
     # --- join, and sync --------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class ClassicRound:
                 "",
                 tuple(sorted(self.joined_as)),
                 rack=self._rack,
-                owned=tuple(sorted(self._subscription.owned())),
+                owned=tuple(sorted(self._assigned.owned())),
                 generation=self._generation,
             )
         )
@@ -268,12 +268,12 @@ class ClassicRound:
             return (
                 f"the assignment contains {strange[0]}, which this member has not subscribed to"
             )
-        mine, owned = frozenset(part), self._subscription.owned()
+        mine, owned = frozenset(part), self._assigned.owned()
         gone = owned - mine
         if gone:
             await self._give_back(term, gone)
         new = mine - owned
-        if not await self._transitions.take(term, new, commit=not gone):
+        if not await self._transitions.take(term, new, revoked=bool(gone)):
             # As above: what the group has given us is ours, even if the listener raises.
             self._transitions.begin(term, new)
         if not gone:

@@ -15,7 +15,7 @@ from prokurist.errors import AuthenticationException, KafkaException
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.network_thread.error_actions import Action
-from prokurist.network_thread.membership.classic_exchange import (
+from prokurist.network_thread.membership.classic.exchange import (
     ClassicExchange,
     MemberGeneration,
 )

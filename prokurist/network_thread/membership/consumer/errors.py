@@ -67,7 +67,7 @@ class ConsumerErrors:
                 f"not allowed to join group {group}: the right to read the group is missing",
                 group_id=group,
             )
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if code == TOPIC_AUTHORIZATION_FAILED:
             topics = () if subscribed is None else tuple(sorted(subscribed.topics))
             return TopicAuthorizationException(

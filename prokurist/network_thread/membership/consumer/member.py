@@ -2,7 +2,7 @@
 
 Thread: the network thread alone.
 
-One operation sends heartbeats (`ConsumerHeartbeats`), another has partitions change hands
+One operation sends heartbeats (`Heartbeats`), another has partitions change hands
 (`Reconciler`). This begins and ends memberships, and handles answers. Heartbeats stop when the
 application has not polled for `max.poll.interval.ms`.
 
@@ -14,6 +14,7 @@ application has not polled for `max.poll.interval.ms`.
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from prokurist.errors import (
     KafkaException,
     UnsupportedVersionException,
 )
-from prokurist.events.application_events import StepDone
+from prokurist.events.assigned import Subscribed
 from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
@@ -36,22 +37,26 @@ from prokurist.events.group_log_events import (
 from prokurist.events.member_identity import Identity, Role
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import CONSUMER_GROUP_HEARTBEAT, Action
-from prokurist.network_thread.membership.consumer_errors import ConsumerErrors
-from prokurist.network_thread.membership.consumer_heartbeats import ConsumerHeartbeats
-from prokurist.network_thread.membership.consumer_state import (
+from prokurist.network_thread.membership.consumer.errors import ConsumerErrors
+from prokurist.network_thread.membership.consumer.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.consumer.reconciler import Reconciler
+from prokurist.network_thread.membership.consumer.state import (
     COUNTED,
     STANDING,
     MemberState,
     moved,
 )
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.heartbeat_terms import HeartbeatTerms
+from prokurist.network_thread.membership.heartbeating import Heartbeats
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.membership.poll_guard import PollGuard
-from prokurist.network_thread.membership.reconciler import Reconciler
+from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
-from prokurist.network_thread.wire.consumer_group import ConsumerGroupHeartbeatAnswer
+from prokurist.network_thread.wire.consumer_group import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+)
 from prokurist.types import GroupMembershipOperation, MembershipState
 
 
@@ -82,10 +87,10 @@ class ConsumerMember:
         self.heard_at: float | None = None
         self._context = context
         self._terms = HeartbeatTerms(context, member_id(), assignor)
-        self._patterns = Patterns(context.subscription, context.metadata, internal=internal)
+        self._patterns = Patterns(context.assigned, context.metadata, internal=internal)
         self._guard = PollGuard(
             context.poll_activity,
-            context.subscription,
+            context.in_hand,
             context.timer,
             context.poll_interval,
             self._has_not_polled,
@@ -98,8 +103,13 @@ class ConsumerMember:
             self._is_stuck,
         )
         self._refusals = ConsumerErrors(context)
-        self._heartbeats = ConsumerHeartbeats(
-            context, self._terms, self._patterns, self._reconciler, self._take, self._met
+        self._heartbeats = Heartbeats(
+            context,
+            self._patterns,
+            self._heartbeat,
+            partial(look_ahead, context),
+            self._take,
+            self._met,
         )
         self._losing: Operation[None] | None = None
         self._term = 0
@@ -108,7 +118,7 @@ class ConsumerMember:
 
     def polled(self) -> None:
         """See `Membership`."""
-        subscribed = self._context.subscription.subscribed
+        subscribed = self._context.assigned.subscribed
         if subscribed is None:
             return
         if self.state is MemberState.OUT:
@@ -127,17 +137,13 @@ class ConsumerMember:
             return STANDING[MemberState.RECONCILING]
         return STANDING[self.state]
 
-    def step_done(self, done: StepDone) -> None:
-        """See `Membership`."""
-        self._context.steps.done(done)
-
     def rejoin(self, reason: str) -> None:
         """See `Membership`: here the coordinator alone decides."""
         self._context.client.trace.emit(REJOIN_IGNORED, reason=reason)
 
     def commit_refused(self, code: int, departing: bool) -> None:  # noqa: FBT001 - a callback
         """See `Membership`."""
-        leaving = departing or self._context.subscription.is_leaving
+        leaving = departing or self._context.assigned.is_leaving
         if self._context.instance_id is not None and not leaving:
             # Whether another has its name, which is the end, only a heartbeat is told.
             self._heartbeats.press()
@@ -176,6 +182,7 @@ class ConsumerMember:
         self._refusals.begin()
         self._reconciler.begin(self._term)
         self._guard.start()
+        self._terms.forget()
         self._heartbeats.start()
 
     def _stop(self) -> None:
@@ -211,7 +218,7 @@ class ConsumerMember:
     def _has_not_polled(self, seconds: float) -> None:
         self._context.tell_missed(seconds)
         self._end(MemberState.STALE)
-        self._context.subscription.lose(self._term)
+        self._context.assigned.lose(self._term)
         now = self._context.timer.now
         call = Call("leave", now, Deadline.after(now, self._context.request_timeout))
         self._context.calls.start(call, self._say_farewell(call, is_told=True, for_good=False))
@@ -283,7 +290,13 @@ class ConsumerMember:
             if to is not self.state:
                 self._move(to)
 
-    # --- answers to heartbeats -------------------------------------------------------
+    # --- heartbeats ------------------------------------------------------------------
+
+    def _heartbeat(self, epoch: int, subscribed: Subscribed) -> ConsumerGroupHeartbeat:
+        reconciler = self._reconciler
+        return self._terms.request(
+            epoch, subscribed, reconciler.owned(), reconciler.owned_or_coming()
+        )
 
     def _met(self, error: KafkaException) -> Action:
         """Choose the action for an error of a heartbeat without an answer."""
@@ -318,7 +331,7 @@ class ConsumerMember:
         elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
                 return Action.RETRY  # It was not in yet, and asks again after a pause.
-            self._put_out(error, leaving=context.subscription.is_leaving)
+            self._put_out(error, leaving=context.assigned.is_leaving)
         elif action in (Action.FATAL, Action.UNRELEASED):
             self._fail(error)
             return Action.FATAL

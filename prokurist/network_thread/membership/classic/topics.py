@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 
 from prokurist.errors import KafkaException
+from prokurist.events.assigned import AnyAssigned
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
-from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import can_be_sent
-from prokurist.network_thread.membership.leader_assignment import counts_of
+from prokurist.network_thread.membership.classic.leader_assignment import counts_of
 from prokurist.network_thread.membership.patterns import Patterns
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.types import counted
@@ -28,15 +28,15 @@ class ClassicTopics(Patterns):
     """The topics that a classic member watches, and why it has to rejoin.
 
     Args:
-        subscription: The consumer's subscription.
+        assigned: The assigned partitions.
         metadata: Knows the topics.
         internal: True if patterns match internal topics too.
     """
 
     def __init__(
-        self, subscription: Subscription, metadata: MetadataManager, *, internal: bool
+        self, assigned: AnyAssigned, metadata: MetadataManager, *, internal: bool
     ) -> None:
-        super().__init__(subscription, metadata, internal=internal)
+        super().__init__(assigned, metadata, internal=internal)
         self._tracking = ExitStack()
         self._rests_on: Mapping[str, int] = {}
 
@@ -66,7 +66,7 @@ class ClassicTopics(Patterns):
         Args:
             joined_as: The topics in the last JoinGroup.
         """
-        if self._subscription.subscribed is None:
+        if self._assigned.subscribed is None:
             return None
         if not self.is_matched:
             # Not matched here: the snapshot at hand may be as old as metadata.max.age.ms, and
