@@ -94,6 +94,15 @@ def test_what_is_taken_back_of_a_log_that_was_cut_back() -> None:
         assert offsets(consumer.poll(2.0)) == {A: [2]}
 
 
+def test_a_call_with_nothing_to_read_is_named() -> None:
+    """Its error says which call it was."""
+    world = written(1)
+    with world.consumer(None) as consumer:
+        for call in (consumer.poll, consumer.poll_more, consumer.wait_until_ready):
+            with pytest.raises(errors.IllegalStateException, match=f"^{call.__name__} with"):
+                call(1.0)
+
+
 def test_an_error_behind_a_poll_waits_for_the_next() -> None:
     """B455: more of it is nothing, at once."""
     world = written(3)
