@@ -306,7 +306,8 @@ class Polling:
         self._background.check_open()
         if not self._assigned.is_used:
             raise IllegalStateException(
-                "poll with nothing to read: subscribe to topics, or assign partitions"
+                f"{call.operation} with nothing to read: subscribe to topics, or assign "
+                f"partitions"
             )
         self._caller.raise_if_woken()
         # What an iteration has handed out counts before anything of it is given up.

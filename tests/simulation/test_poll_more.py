@@ -64,6 +64,22 @@ def test_what_is_taken_back_comes_again_from_another_leader(validated: bool) -> 
         assert committed(world) == 4
 
 
+def test_an_interrupt_takes_back_what_came_of_a_former_leader() -> None:
+    """B535: Ctrl-C in `poll_more`, behind an election in it."""
+    world = written(2, nodes=2)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with reader(world, metadata_max_age_ms=1000) as consumer:
+        assert offsets(consumer.poll(1.0)) == {A: [0, 1]}
+        world.at(world.clock.time + 1.0, lambda: world.control.move_leader(A))
+        world.at(world.clock.time + 5.0, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll_more(9.0)
+        assert offsets(consumer.poll(2.0)) == {A: [0, 1]}
+
+
 def test_what_is_taken_back_after_a_seek_stays() -> None:
     """B535: what was returned after it comes again, from there."""
     world = written(6)
@@ -92,6 +108,15 @@ def test_what_is_taken_back_of_a_log_that_was_cut_back() -> None:
         consumer.take_back()
         world.control.append(A, b"new")
         assert offsets(consumer.poll(2.0)) == {A: [2]}
+
+
+def test_a_call_with_nothing_to_read_is_named() -> None:
+    """Its error says which call it was."""
+    world = written(1)
+    with world.consumer(None) as consumer:
+        for call in (consumer.poll, consumer.poll_more, consumer.wait_until_ready):
+            with pytest.raises(errors.IllegalStateException, match=f"^{call.__name__} with"):
+                call(1.0)
 
 
 def test_an_error_behind_a_poll_waits_for_the_next() -> None:
