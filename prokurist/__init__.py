@@ -4,6 +4,7 @@ The names below are resolved when they are first asked for, so that importing
 the package costs next to nothing. Nothing inside the package imports from here.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -167,9 +168,15 @@ def __getattr__(name: str) -> Any:
     else:
         from prokurist.application.peers_words import PACKAGE_WORDS  # noqa: PLC0415 - an error's
 
-        text = f"module 'prokurist' has no attribute {name!r}"
-        if name in PACKAGE_WORDS:
-            text += f": use {PACKAGE_WORDS[name]}"
+        if name not in PACKAGE_WORDS:
+            raise AttributeError(f"module 'prokurist' has no attribute {name!r}", name=name)
+        word = PACKAGE_WORDS[name]
+        # An import statement would put a text of its own in an AttributeError's place.
+        asks = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001 - as in the guard
+        if asks == "importlib._bootstrap":
+            text = f"cannot import name {name!r} from 'prokurist': use {word}"
+            raise ImportError(text, name=__name__, path=__file__)
+        text = f"module 'prokurist' has no attribute {name!r}: use {word}"
         raise AttributeError(text, name=name)
     globals()[name] = value
     return value

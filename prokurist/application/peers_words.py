@@ -62,14 +62,36 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Calls of other clients' producers, each with its counterpart here."""
 
+_ADMIN: Final = "the commands of `prokurist --help`: there is no admin client yet"
+_ASYNCIO: Final = "in a thread: there is no client for asyncio yet"
+
 PACKAGE_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "AIOKafkaConsumer": "KafkaConsumer, in a thread: there is no client for asyncio yet",
+        "AIOConsumer": f"KafkaConsumer, {_ASYNCIO}",
+        "AIOKafkaAdminClient": _ADMIN,
+        "AIOKafkaConsumer": f"KafkaConsumer, {_ASYNCIO}",
         "AIOKafkaProducer": "KafkaProducer: a delivery that its send returns can be awaited",
-        "AdminClient": "the commands of `prokurist --help`: there is no admin client yet",
+        "AIOProducer": "KafkaProducer: a delivery that its send returns can be awaited",
+        "AdminClient": _ADMIN,
+        "BrokerMetadata": "Node",
+        "ConfigResource": _ADMIN,
         "Consumer": "KafkaConsumer",
-        "KafkaAdminClient": "the commands of `prokurist --help`: there is no admin client yet",
+        "DeserializingConsumer": "KafkaConsumer, with key.deserializer and value.deserializer",
+        "KafkaAdminClient": _ADMIN,
+        "KafkaError": "KafkaException, or a class of prokurist.errors",
+        "Message": "ConsumerRecord",
+        "NewPartitions": _ADMIN,
+        "NewTopic": _ADMIN,
+        "OFFSET_BEGINNING": "seek_to_beginning(partitions) of a KafkaConsumer",
+        "OFFSET_END": "seek_to_end(partitions) of a KafkaConsumer",
+        "OFFSET_STORED": "committed(partitions) and seek(partition, offset) of a KafkaConsumer",
         "Producer": "KafkaProducer",
+        "SerializingProducer": "KafkaProducer, with key.serializer and value.serializer",
+        "TopicAndPartition": "TopicPartition",
+        "admin": _ADMIN,
+        "aio": f"KafkaConsumer, {_ASYNCIO}; a delivery of a KafkaProducer can be awaited",
+        "libversion": "__version__",
+        "structs": "TopicPartition, OffsetAndMetadata and OffsetAndTimestamp of prokurist",
     }
 )
 """Names of other clients' packages, each with its counterpart here."""

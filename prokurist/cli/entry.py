@@ -23,6 +23,7 @@ from prokurist.errors import (
     KafkaException,
     TimeoutException,
 )
+from prokurist.errors.timeout import DOCTOR
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 UNREAD: Final = 128 + 13
@@ -111,7 +112,9 @@ def ended(arguments: list[str]) -> int:
         raise
     except TimeoutException as error:
         ledger = str(error).partition(" To wait ")[0]
-        complain(f"{ledger} `prokurist doctor` looks for the cause; --timeout gives more time.")
+        # The ledger of a connection that did not come about names it already.
+        cause = "" if DOCTOR in ledger else f" {DOCTOR} looks for the cause;"
+        complain(f"{ledger}{cause} --timeout gives more time.")
         return FAILURE
     except (Failed, KafkaException, OSError) as error:
         complain(str(error))

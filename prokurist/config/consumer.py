@@ -160,7 +160,8 @@ class ConsumerKeys(ConnectionKeys):
             octets(1),
             "Most fetched data held at once, raw and decoded together; one batch of each "
             "partition may exceed it. While more than half of it is held, only partitions "
-            "of which nothing is held are fetched.",
+            "of which nothing is held are fetched. A paused partition keeps what was fetched "
+            "of it, which counts; the other half is for those that are read.",
             ours=True,
         ),
     ] = 67_108_864

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from prokurist.errors.topics import NetworkException
 from prokurist.errors.tree import DisconnectException, RetriableException
@@ -115,6 +116,10 @@ class TimeoutException(RetriableException, TimeoutError):
         return self.__cause__
 
 
+DOCTOR: Final = "`prokurist doctor`"
+"""Command that looks for the cause; a text names it once."""
+
+
 class BufferExhaustedException(TimeoutException):
     """`buffer.memory` was full for the whole of `max.block.ms`."""
 
@@ -136,10 +141,12 @@ def _account(error: TimeoutException) -> str:
             "It may have happened all the same: a request was on the wire and its answer is "
             "not known."
         )
-    if not error.attempts and isinstance(
-        error.last_error, NetworkException | DisconnectException
+    if (
+        not error.attempts
+        and isinstance(error.last_error, NetworkException | DisconnectException)
+        and DOCTOR not in str(error.last_error)
     ):
-        sentences.append("`prokurist doctor` takes each step of a connection by itself.")
+        sentences.append(f"{DOCTOR} takes each step of a connection by itself.")
     sentences.append(_way_out(error))
     return " ".join(sentences)
 

@@ -14,7 +14,7 @@ _metadata = partial(EventKind, area="metadata", side=Side.NETWORK)
 BOOTSTRAP_FAILED: Final = _metadata(
     "bootstrap_failed",
     Level.WARNING,
-    "no broker of bootstrap.servers={servers} can be reached, and trying goes on: {error}. "
+    "no broker of bootstrap.servers={servers} has answered, and trying goes on: {error}. "
     "Check the addresses; `prokurist doctor -b {servers}` takes each step to them by itself",
     "The client knows no broker: each address of `bootstrap.servers` was tried and failed. "
     "Nothing is read or committed until one of them answers.",

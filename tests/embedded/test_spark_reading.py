@@ -202,6 +202,18 @@ def test_a_log_that_is_shorter_than_the_plan(filled: EmbeddedBroker, left: int) 
         list(read(piece(filled, 10, **hasty)))
 
 
+def test_a_topic_that_stays_deleted(
+    filled: EmbeddedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B486: the batch goes on without its records, or the error names topic and way out."""
+    offsets(read(piece(filled, 5)))
+    filled.delete_topic("orders")
+    assert list(read(piece(filled, 10, fail_on_data_loss=False, stall=2.0))) == []
+    assert "The topic 'orders' was deleted" in caplog.text
+    with pytest.raises(DataLossException, match=r"'orders' was deleted\. Set failOnDataLoss"):
+        list(read(piece(filled, 10, stall=2.0)))
+
+
 def test_a_leader_that_is_away_has_no_shorter_log(filled: EmbeddedBroker) -> None:
     """B510: without an answer no record is taken for gone."""
     filled.freeze()

@@ -15,6 +15,7 @@ from prokurist.network_thread.connections.pipeline import LARGEST_INT32
 from prokurist.network_thread.wire.committed_offsets import OffsetFetch
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.simulation.direct_requests import Asked, down, node, ready, warm
+from tests.simulation.stuck_threads import stuck
 from tests.simulation.world import LATENCY, World
 
 TP = TopicPartition("orders", 0)
@@ -390,3 +391,43 @@ def test_operations_that_meddle_while_their_connection_fails_get_their_due() -> 
     assert str(sent_again[0].error) == "enough"
     assert type(last.error) is DisconnectException
     assert member.network.open == 0
+
+
+def test_a_thread_that_was_not_let_run_writes_what_is_late() -> None:
+    """B484: the time of a request was over meanwhile, and its connection was ready."""
+    world = World()
+    member = world.client(request_timeout_ms=2_000)
+    warm(world, member)
+    with stuck(member):
+        late = Asked(world, member, node(world))
+        world.clock.sleep(3.0)
+    member.network.wake()
+    world.clock.sleep(1.0)
+    assert late.answer is not None, late.error
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "words"),
+    [
+        ("busy", "busy: requests in flight without an answer: 1"),
+        ("holds", "authenticating again"),
+        ("full", "full: the broker does not read what was written before"),
+    ],
+)
+def test_a_ready_connection_names_what_keeps_a_request(obstacle: str, words: str) -> None:
+    """B484: never that it is ready."""
+    world = World()
+    member = world.client(request_timeout_ms=2_000)
+    pipeline = warm(world, member).pipeline
+    if obstacle == "busy":
+        pipeline._limits = replace(pipeline._limits, in_flight=1)
+        world.control.freeze()
+        Asked(world, member, node(world), patience=30.0)
+    elif obstacle == "holds":
+        pipeline.holds = True
+    else:
+        member.network.writable = lambda _number: False  # type: ignore[method-assign]
+    late = Asked(world, member, node(world))
+    world.clock.sleep(3.0)
+    assert type(late.error) is TimeoutException
+    assert f"within 2 s: the connection is {words}" in str(late.error)

@@ -1,11 +1,13 @@
 """Names of other clients, awaits of many records, and a close inside another one."""
 
 import asyncio
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 import prokurist
+from prokurist.application.peers_words import PACKAGE_WORDS
 from tests.simulation.producing import made
 from tests.simulation.world import World
 
@@ -40,6 +42,25 @@ def test_the_package_names_what_to_use(name: str) -> None:
     """B447: for the names of other clients' packages."""
     with pytest.raises(AttributeError, match=rf"no attribute '{name}': use "):
         getattr(prokurist, name)
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGE_WORDS))
+def test_an_import_of_a_peers_name_names_ours(name: str) -> None:
+    """B485: an ImportError with our word for it; whether it is there can be asked for."""
+    with pytest.raises(ImportError) as raised:
+        exec(f"from prokurist import {name}")  # noqa: S102 - a name of the table
+    assert str(raised.value) == (
+        f"cannot import name {name!r} from 'prokurist': use {PACKAGE_WORDS[name]}"
+    )
+    assert not hasattr(prokurist, name)
+    assert getattr(prokurist, name, None) is None
+    assert find_spec(f"prokurist.{name}") is None
+
+
+def test_an_import_of_another_name_has_pythons_error() -> None:
+    """B485: nothing is said of what nobody has."""
+    with pytest.raises(ImportError, match=r"^cannot import name 'Konsumer' from 'prokurist' "):
+        exec("from prokurist import Konsumer")  # noqa: S102
 
 
 def test_a_consumer_is_no_asynchronous_iterator() -> None:

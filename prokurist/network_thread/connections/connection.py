@@ -91,7 +91,8 @@ class Connection:
             cap=cap,
             counters=counters,
             suspect=self.failed,
-            state=lambda: "throttled" if self.throttled else self._stage(),
+            flush=self.flush,
+            state=self._standing,
             arriving=lambda: network.arriving(self.number),
         )
         self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
@@ -246,6 +247,18 @@ class Connection:
         sasl = self._authentication
         waits = "" if sasl is None else sasl.waits_for
         return f"{self.state.value}, and waited for {waits}" if waits else self.state.value
+
+    def _standing(self) -> str:
+        """What keeps requests from being written."""
+        if self.throttled:
+            return "throttled"
+        if self.state is not ConnectionState.READY:
+            return self._stage()
+        if self.pipeline.holds:
+            return "authenticating again"
+        if self.pipeline.is_busy:
+            return f"busy: requests in flight without an answer: {self.pipeline.in_flight}"
+        return "full: the broker does not read what was written before"
 
     def connected(self) -> None:
         """Send ApiVersions: TCP is connected, and TLS where it is used."""

@@ -59,6 +59,7 @@ class Pipeline:
         cap: Upper bounds on versions, in tests of old protocols.
         counters: The client's.
         suspect: Called when a request has been in flight for too long.
+        flush: Writes what the connection takes.
         state: Says where the connection stands, for an error's text.
         arriving: How far the present answer has come; see `Network.arriving`.
 
@@ -78,6 +79,7 @@ class Pipeline:
         cap: Versions | None,
         counters: TrafficCounters,
         suspect: Callable[[KafkaException], None],
+        flush: Callable[[], None],
         state: Callable[[], str],
         arriving: Callable[[], tuple[int, int] | None] = lambda: None,
     ) -> None:
@@ -91,6 +93,7 @@ class Pipeline:
         self._cap = cap
         self._counters = counters
         self._suspect = suspect
+        self._flush = flush
         self._state = state
         self._arriving = arriving
         self._correlation = 0
@@ -160,7 +163,7 @@ class Pipeline:
         while (
             queue
             and self._timer.now >= self.throttled_until
-            and len(self._sent) < self._limits.in_flight
+            and not self.is_busy
             and writable()
         ):
             self._write(queue.popleft(), offered, write)
@@ -231,6 +234,11 @@ class Pipeline:
                 queue.remove(unsent)
 
     def _expire(self, unsent: Unsent, longest: float) -> None:
+        # A thread that was not let run for so long finds the connection ready and the time over
+        # in one turn, in which timers come first: then it is written all the same.
+        self._flush()
+        if unsent not in self._unsent:
+            return
         self._unsent.remove(unsent)
         unsent.promise.break_(
             TimeoutException(
@@ -352,6 +360,11 @@ class Pipeline:
         """True if a request would be written as soon as the socket can take it."""
         quiet = self._timer.now < self.throttled_until
         return not (quiet or self.holds or self.waiting)
+
+    @property
+    def is_busy(self) -> bool:
+        """True while as many requests are in flight as may be."""
+        return len(self._sent) >= self._limits.in_flight
 
     @property
     def in_flight(self) -> int:

@@ -63,6 +63,7 @@ GONE_AFTER: Final = (0.5, 1.0)
 """Pauses before each list that has to lack a topic until `failOnDataLoss` makes it an error."""
 STREAM: Final = "a stream of Kafka"
 ALL_THERE: Final = "the topics that were read are there"
+ALL_NAMED: Final = "all that the selection names is there"
 
 
 class Stream:
@@ -161,7 +162,10 @@ class Stream:
             return dict(start)
         self._down_since = None
         self._check_silence()
-        self._latest = {**(self._latest or {}), **logs.last}
+        # What a silent leader told last stands, but not the end of a place that is dropped.
+        kept = begun.ends.keys() | begun.deferred.keys()
+        former = self._latest or {}
+        self._latest = {tp: at for tp, at in former.items() if tp in kept} | dict(logs.last)
         self._begins = logs.first
         ends = self._goal(begun.ends, logs, limited=limited)
         # A topic that was created again may end where the former one did, and is not read yet.
@@ -316,6 +320,7 @@ class Stream:
             if not self._lacks(places, listing):
                 listing.check()
         self._note_missing(self._lacks(places, listing))
+        self._note_unknown(listing.absence(places))
         return listing
 
     def _list(self, places: Collection[TopicPartition]) -> Listing:
@@ -352,6 +357,19 @@ class Stream:
                 f"brokerDownGraceMs, its place is dropped",
                 now,
             )
+
+    def _note_unknown(self, words: str) -> None:
+        """Warn of what is selected by name, was never read, and does not exist.
+
+        With `failOnDataLoss`, and at the first start of a query, it is an error.
+        """
+        now = self._clock.now()
+        if words:
+            self._warnings.met(
+                STREAM, ALL_NAMED, f"{words}. What is left is read until it exists", now
+            )
+        else:
+            self._warnings.over(STREAM, ALL_NAMED, now)
 
     def _places(
         self, given: SourceOffset, listing: Listing, recreated: Collection[str]

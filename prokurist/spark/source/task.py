@@ -20,11 +20,13 @@ from prokurist.errors import (
     OffsetOutOfRangeException,
     TimeoutException,
 )
+from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_ranges import OffsetRange
 from prokurist.spark.source.arrow_batches import ArrowBatches
 from prokurist.spark.source.worker_consumers import CLIENTS
+from prokurist.types import TopicPartition
 
 FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
 """Size of a fetch, unless the user sets it: a task reads one partition alone, and each fetch
@@ -32,6 +34,8 @@ has a cost of its own."""
 
 LOOK: Final = 2.0
 """Seconds of an attempt's wait that are kept for a look at the end of the log."""
+
+CLOCK: Final = MonotonicClock()
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -103,8 +107,8 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
                 start = records.next_offsets()[wanted.partition].offset
                 yield records
         except TimeoutException as error:
-            last = _shorter_log(consumer, wanted, start, look)
-            if last is None:
+            gone = _what_is_gone(consumer, wanted, start, look)
+            if gone is None:
                 error.add_note(
                     f"Attempt {attempt} of this task waits {patience:g} s for a record, and "
                     f"asks in the last {look:g} s of them where the log ends: at most "
@@ -113,15 +117,10 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
                 raise
             if piece.fail_on_data_loss:
                 raise DataLossException(
-                    f"records of {wanted} are gone: its log ends at {last}. It was cut back, "
-                    f"or the topic was created again. Set failOnDataLoss to false to read "
-                    f"what is left"
+                    f"records of {wanted} are gone: {gone}. Set failOnDataLoss to false to "
+                    f"read what is left"
                 ) from error
-            log.warning(
-                "records of %s may be gone, and reading ends here: its log ends at %d",
-                wanted,
-                last,
-            )
+            log.warning("records of %s may be gone, and reading ends here: %s", wanted, gone)
             return
         except OffsetOutOfRangeException as error:
             if piece.fail_on_data_loss:
@@ -139,21 +138,36 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
             return
 
 
-def _shorter_log(
+def _what_is_gone(
     consumer: KafkaConsumer, wanted: OffsetRange, position: int, seconds: float
-) -> int | None:
-    """Return where the log of a range ends, if reading has come there; None for any other log.
+) -> str | None:
+    """Return why a range ends where reading has come, in words; None for any other log.
 
-    A range was within its log when it was planned. The topic was deleted and created again
-    since, and has fewer records: nothing comes any more, and an attempt after a restart of the
-    query would wait for the same records. A log that is read up to its end is told from a
-    leader that is away.
+    A range was within its log when it was planned. The topic was deleted since, or created
+    again with fewer records: nothing comes any more, and an attempt after a restart of the
+    query would wait for the same records. A log that is read up to its end, and a topic that
+    two lists lack, are told from a leader that is away, and from a broker that lags.
     """
+    tp, deadline = wanted.partition, Deadline.after(CLOCK.now(), seconds)
     try:
-        last = consumer.end_offsets([wanted.partition], seconds)[wanted.partition]
+        if _is_listed(consumer, tp, deadline):
+            last = consumer.end_offsets([tp], deadline.remaining(CLOCK.now()))[tp]
+            if last > position:
+                return None
+            return f"its log ends at {last}. It was cut back, or the topic was created again"
+        CLOCK.sleep(deadline.remaining(CLOCK.now()) / 2)
+        if _is_listed(consumer, tp, deadline):
+            return None
     except KafkaException:
         return None
-    return last if last <= position else None
+    return f"brokers list no partition {tp}. The topic {tp.topic!r} was deleted"
+
+
+def _is_listed(consumer: KafkaConsumer, tp: TopicPartition, deadline: Deadline) -> bool:
+    """Return True if a broker lists a partition now."""
+    left = deadline.remaining(CLOCK.now())
+    listed = consumer.list_topics(left, topics=[tp.topic]).get(tp.topic, ())
+    return any(each.partition == tp.partition for each in listed)
 
 
 def _after_loss(error: OffsetOutOfRangeException, wanted: OffsetRange) -> int:

@@ -3,7 +3,7 @@
 Thread: any; frozen values and pure functions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -82,14 +82,25 @@ class Listing:
         Raises:
             UnknownTopicOrPartitionException: That is so.
         """
-        if self.missing:
-            those = ", ".join(map(repr, self.missing))
-            raise UnknownTopicOrPartitionException(
+        if words := self.absence():
+            raise UnknownTopicOrPartitionException(words)
+
+    def absence(self, places: Collection[TopicPartition] = ()) -> str:
+        """Return, in words, what is selected by name and does not exist; empty without any.
+
+        Args:
+            places: Partitions that are passed over: they did exist.
+        """
+        known = {tp.topic for tp in places}
+        if missing := [name for name in self.missing if name not in known]:
+            those = ", ".join(map(repr, missing))
+            return (
                 f"there is no topic {those}, or none that this user may describe: create what "
                 f"is to be read, or take it off the selection"
             )
-        if self.lacking:
-            raise UnknownTopicOrPartitionException(
-                f"{named(self.lacking)} does not exist, although the topic does: assign "
+        if lacking := [tp for tp in self.lacking if tp not in places]:
+            return (
+                f"{named(lacking)} does not exist, although the topic does: assign "
                 f"partitions that the topic has"
             )
+        return ""

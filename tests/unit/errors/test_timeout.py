@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 
+from prokurist import errors
 from prokurist.errors import (
     Attempt,
     DisconnectException,
@@ -95,6 +96,13 @@ def test_nothing_was_sent() -> None:
     )
 
 
+CLASSES = [
+    cls
+    for cls in (getattr(errors, name) for name in errors.__all__)
+    if isinstance(cls, type) and issubclass(cls, KafkaException)
+]
+
+
 @pytest.mark.parametrize("error", [NetworkException("refused"), DisconnectException("HTTP")])
 def test_no_connection_came_about(error: KafkaException) -> None:
     """B1: more time seldom helps, so it names the command that tries each step."""
@@ -169,3 +177,13 @@ def test_spans_read_well(span: float, text: str) -> None:
 def test_a_span_that_is_just_over_has_no_sign() -> None:
     """A deadline that passed a moment ago reads as 0 s."""
     assert (seconds(-1e-9), seconds(2.0), seconds(0.0134)) == ("0 s", "2 s", "0.013 s")
+
+
+def test_no_text_names_the_doctor_twice() -> None:
+    """B489: whatever was met last, and however deep it lies."""
+    for cls in CLASSES:
+        error: KafkaException = cls("it was refused")
+        for operation in ("send", "commit_sync", "close"):
+            late = TimeoutException(operation=operation, timeout=1.0, last_error=error)
+            assert str(late).count("`prokurist doctor`") <= 1, late
+            error = NetworkException(f"no way: {late}")

@@ -146,6 +146,21 @@ def test_what_is_reported_is_where_the_logs_end() -> None:
     assert bench.stream.report() == at(10, 20)
 
 
+def test_what_is_reported_is_of_what_is_read() -> None:
+    """B488: a topic whose place was dropped has no end any more; one that is away keeps it."""
+    bench = Bench(failOnDataLoss="false", brokerDownGraceMs="20000", subscribe="t,u")
+    other = TopicPartition("u", 0)
+    bench.brokers.logs[other] = (0, 7)
+    start = {**at(10, 20), "u": {"0": 7}}
+    bench.latest(start)
+    assert bench.stream.report() == start
+    del bench.brokers.logs[other]
+    for seconds, reported in ((5.0, start), (21.0, at(10, 20))):
+        bench.clock.time += seconds
+        bench.latest(start)
+        assert bench.stream.report() == reported
+
+
 # --- what comes and goes ---------------------------------------------------------------
 
 
@@ -284,6 +299,26 @@ def test_a_new_partition_whose_records_went_before_a_restart() -> None:
                     bench.stream.ranges(start, end)
             else:
                 assert [str(each) for each in bench.stream.ranges(start, end)] == left
+
+
+def test_a_name_that_does_not_exist_is_logged_after_a_restart(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B487: where losses are borne, once a minute, until it exists; a typo is never silent."""
+    bench = Bench(subscribe="t,odrers", failOnDataLoss="false")
+    with caplog.at_level(logging.WARNING, "prokurist"):
+        for _ in range(12):
+            assert bench.latest(at(10, 20)) == at(10, 20)
+            bench.clock.time += 5.0
+        assert caplog.text.count("there is no topic 'odrers'") == 1
+        bench.latest(at(10, 20))
+        assert caplog.text.count("there is no topic 'odrers'") == 2
+        assert "take it off the selection. What is left is read until it exists" in caplog.text
+        bench.brokers.logs[TopicPartition("odrers", 0)] = (0, 3)
+        bench.clock.time += 5.0
+        assert bench.latest(at(10, 20)) == {**at(10, 20), "odrers": {"0": 3}}
+    assert "all that the selection names is there again after 65 s" in caplog.text
+    assert "is there no more" not in caplog.text
 
 
 def test_a_new_name_that_does_not_exist() -> None:

@@ -14,12 +14,13 @@ from prokurist.errors import (
 )
 from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_ranges import OffsetRange
-from prokurist.spark.source import worker_consumers
+from prokurist.spark.source import task, worker_consumers
 from prokurist.spark.source.batch_planning import pieces
 from prokurist.spark.source.options import Settings
 from prokurist.spark.source.task import Piece, read
 from prokurist.spark.source.worker_consumers import CLIENTS
-from prokurist.types import TopicPartition
+from prokurist.types import PartitionInfo, TopicPartition
+from tests.unit.spark.stream_bench import StandingClock
 
 TP = TopicPartition("orders", 0)
 
@@ -32,12 +33,14 @@ class PaperConsumer:
         patience: The seconds that the last one was given for each wait, with those for a look
             at the end of its log.
         last: That end; None while no leader answers.
+        lists: Whether each list of topics has the partition; the last one stands.
     """
 
     def __init__(self, error: Exception, times: int) -> None:
         self.asked: list[int] = []
         self.patience: float = 0.0
         self.last: int | None = None
+        self.lists: list[bool] = [True]
         self._error = error
         self._times = times
 
@@ -56,6 +59,14 @@ class PaperConsumer:
             raise self._error
         return iter(())
 
+    def list_topics(
+        self, seconds: float, *, topics: Collection[str]
+    ) -> dict[str, list[PartitionInfo]]:
+        """Of the topic partition 1 alone, where the other one is not listed."""
+        del seconds
+        has = self.lists.pop(0) if len(self.lists) > 1 else self.lists[0]
+        return {each: [PartitionInfo(each, 0 if has else 1, None)] for each in topics}
+
     def end_offsets(
         self, partitions: Collection[TopicPartition], seconds: float, /
     ) -> dict[TopicPartition, int]:
@@ -67,6 +78,14 @@ class PaperConsumer:
 
     def close(self, _timeout: float, /) -> None:
         """It is needed no more."""
+
+
+@pytest.fixture(autouse=True)
+def standing(monkeypatch: pytest.MonkeyPatch) -> StandingClock:
+    """The clock of a task's look at the end, which stands."""
+    clock = StandingClock()
+    monkeypatch.setattr(task, "CLOCK", clock)
+    return clock
 
 
 def asked(
@@ -173,6 +192,49 @@ def test_a_range_whose_log_ends_before_it(
     finally:
         CLIENTS.close()
     assert consumer.asked == [2]
+
+
+@pytest.mark.parametrize(
+    ("lists", "fails", "raised"),
+    [
+        ([False, True], False, TimeoutException),
+        ([False], False, None),
+        ([False], True, DataLossException),
+    ],
+    ids=["a broker lags", "it is deleted", "which is an error"],
+)
+def test_a_range_of_a_topic_that_stays_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    standing: StandingClock,
+    *,
+    lists: list[bool],
+    fails: bool,
+    raised: type[Exception] | None,
+) -> None:
+    """B486: two lists without it, and the range is gone; the words name topic and way out."""
+    consumer = PaperConsumer(TimeoutException("no records were added"), 1)
+    consumer.lists = lists
+
+    def made(_config: Mapping[str, str], **_keys: Any) -> PaperConsumer:
+        return consumer
+
+    monkeypatch.setattr(worker_consumers, "made", made)
+    gone = "brokers list no partition orders-0. The topic 'orders' was deleted"
+    try:
+        with pytest.raises(raised) if raised else nullcontext() as caught:
+            assert list(read(piece(fails=fails))) == []
+    finally:
+        CLIENTS.close()
+    assert standing.time == 101.0
+    if raised is None:
+        assert f"records of orders-0@2..9 may be gone, and reading ends here: {gone}" in (
+            caplog.text
+        )
+    if raised is DataLossException:
+        text = str(caught.value)  # type: ignore[union-attr]
+        assert gone in text
+        assert "Set failOnDataLoss to false to read what is left" in text
 
 
 def test_a_piece_holds_no_moment() -> None:
