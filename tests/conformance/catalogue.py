@@ -15,6 +15,7 @@ from tests.conformance import (
     sessions,
     several_nodes,
     transacting,
+    transacting_elsewhere,
 )
 from tests.conformance.stage import Scenario
 
@@ -101,6 +102,7 @@ ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
 ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
     (producing_elsewhere.unclean_elections, ()),
     (several_nodes.death_of_a_broker, ()),
+    (transacting_elsewhere.markers_that_wait, ()),
 ]
 """Scenarios that kill one of three nodes."""
 
@@ -129,6 +131,8 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
+    (transacting_elsewhere.transactions_elsewhere, ()),
+    (transacting_elsewhere.leaders_that_move_in_transactions, ()),
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),
     (producing_elsewhere.replicas_out_of_sync, ()),
