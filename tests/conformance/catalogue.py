@@ -102,7 +102,6 @@ ON_A_NODE_OF_ITS_OWN: Final[Catalogue] = [
 ON_NODES_OF_THEIR_OWN: Final[Catalogue] = [
     (producing_elsewhere.unclean_elections, ()),
     (several_nodes.death_of_a_broker, ()),
-    (transacting_elsewhere.markers_that_wait, ()),
 ]
 """Scenarios that kill one of three nodes."""
 
@@ -110,6 +109,29 @@ ON_PATIENT_NODES: Final[Catalogue] = [
     (several_nodes.ends_of_a_new_leader, ()),
 ]
 """Scenarios in which a frozen one of three nodes has to stay in sync."""
+
+ON_NODES_THAT_COORDINATE_ALONE: Final[Catalogue] = [
+    (transacting_elsewhere.markers_that_wait, ()),
+]
+"""Scenarios in which one of three nodes is frozen, and coordinators do not need it."""
+
+ON_A_NODE_THAT_FORGETS: Final[Catalogue] = [
+    (transacting.forgotten_ids, ()),
+]
+"""Scenarios that wait until transactional ids are forgotten."""
+
+AT_TRANSACTION_VERSION_1: Final[Catalogue] = [
+    (transacting.transactional_ids, ()),
+    (transacting.ends_of_transactions, ()),
+    (transacting.ends_of_both_kinds, ()),
+    (transacting.fenced_producers, ()),
+    (transacting.fenced_by_its_own_numbers, ()),
+    (transacting.partitions_not_added, ()),
+    (transacting.transactions_out_of_time, ()),
+    (transacting.offsets_refused_in_transactions, ()),
+]
+"""Scenarios for Kafka 4.x with the feature `transaction.version` at 1: the versions of requests
+decide there, but for what a coordinator ends by itself."""
 
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),

@@ -656,6 +656,28 @@ def transactions_out_of_time(stage: Stage) -> None:
     describe_producers(stage, topic, 0, 1)
 
 
+def forgotten_ids(stage: Stage) -> None:
+    """After `transactional.id.expiration.ms`: each request, and the numbers that come then."""
+    topic, group = stage.topic(), stage.name
+    for grows in protocols(stage):
+        for asks_with_its_own in (False, True):
+            producer = Transactor(stage, f"a{int(asks_with_its_own)}", grows=grows)
+            producer.init()
+            producer.open(topic)
+            producer.end()
+            stage.side.expire_transaction(producer.id)
+            producer.describe()
+            producer.add(topic, 0)
+            producer.add_offsets(group)
+            producer.commit_offsets(group, position(topic, (0, 1)))
+            producer.write(topic, 0, 0 if grows else 1)
+            for commit in (True, False):
+                producer.end(commit=commit)
+            producer.init(producer.numbers if asks_with_its_own else NO_NUMBERS)
+            producer.open(topic)
+            producer.end()
+
+
 # --- offsets --------------------------------------------------------------------------------
 
 

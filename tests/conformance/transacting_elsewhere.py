@@ -3,9 +3,10 @@
 from typing import Final
 
 from tests.conformance.committing import position
-from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
 from tests.conformance.transacting import (
+    STRANGER,
+    Numbers,
     Transactor,
     describe_producers,
     protocols,
@@ -90,34 +91,36 @@ def leaders_that_move_in_transactions(stage: Stage) -> None:
 
 
 def markers_that_wait(stage: Stage) -> None:
-    """A partition without a leader holds the end up: what is asked of the id meanwhile."""
-    grows = stage.speaks("EndTxn", 5)
-    producer, here = transactor(stage, "a", grows=grows)
-    victim = 2 if here == 3 else 3
-    away, near = stage.placed([victim]), stage.placed([1])
-    producer.init()
-    for topic, node in ((away, victim), (near, 1)):
-        if not grows:
-            producer.add(topic, 0)
-        producer.write(topic, who=f"w@{node}")
-    before = producer.numbers
-    stage.close()
-    with stage.side.killed(victim, away.name):
-        producer.ask_end()
-        producer.wait_for_partitions(1)
-        producer.describe()
+    """A frozen leader holds the end up: what is asked meanwhile, with all sorts of numbers."""
+    for grows in protocols(stage):
+        producer, here = transactor(stage, "a", grows=grows)
+        victim = 2 if here == 3 else 3
+        away, near = stage.placed([victim]), stage.placed([1])
+        producer.init()
+        for topic, node in ((away, victim), (near, 1)):
+            if not grows:
+                producer.add(topic, 0)
+            producer.write(topic, who=f"w@{node}")
+        before = producer.numbers
+        with stage.side.frozen(victim):
+            producer.ask_end()
+            producer.wait_for_partitions(1)
+            producer.describe()
+            for off in (-1, 0, 1, 2):
+                for commit in (True, False):
+                    producer.ask_end(commit=commit, numbers=before.ahead(off))
+                producer.another(f"t@{here}").init(before.ahead(off))
+                producer.add(near, 0, numbers=before.ahead(off))
+                producer.add_offsets("g", before.ahead(off))
+            stranger = Numbers(STRANGER, 0)
+            producer.ask_end(numbers=stranger)
+            producer.init(stranger)
+            producer.add(near, 0, numbers=stranger)
+            producer.another(f"t@{here}").init()
+            producer.write(near, 0, 0 if grows else 1, who="w@1")
+        producer.settle()
         producer.ask_end(numbers=before)
-        producer.ask_end(commit=False, numbers=before)
-        producer.another(f"t@{here}").init()
-        producer.init(before)
-        producer.init(producer.numbers)
-        producer.add(near, 0)
-        producer.add_offsets("g")
-        producer.write(near, 0, 0 if grows else 1, who="w@1")
-        stage.close()
-    producer.settle()
-    producer.ask_end(numbers=before)
-    producer.describe()
-    for topic, node in ((away, victim), (near, 1)):
-        read_both(stage, topic, who=f"a@{node}")
-        describe_producers(stage, topic, 0, who=f"w@{node}")
+        producer.describe()
+        for topic, node in ((away, victim), (near, 1)):
+            read_both(stage, topic, who=f"a@{node}")
+            describe_producers(stage, topic, 0, who=f"w@{node}")

@@ -49,8 +49,8 @@ LEADER_FROM: Final = 16
 """First version with leaders in answers, though older answers have a field for it."""
 READ_COMMITTED: Final = 1
 INDEX_INTERVAL: Final = 4096
-"""Bytes between two entries of a log's index (`index.interval.bytes`): so far a broker looks for
-aborted transactions behind the records of an answer."""
+"""Bytes between two entries of a log's index (`index.interval.bytes`): as far as that a broker
+looks for aborted transactions behind the records of an answer."""
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
