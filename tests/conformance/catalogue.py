@@ -15,6 +15,7 @@ from tests.conformance import (
     sessions,
     several_nodes,
     transacting,
+    transacting_elsewhere,
 )
 from tests.conformance.stage import Scenario
 
@@ -109,6 +110,29 @@ ON_PATIENT_NODES: Final[Catalogue] = [
 ]
 """Scenarios in which a frozen one of three nodes has to stay in sync."""
 
+ON_NODES_THAT_COORDINATE_ALONE: Final[Catalogue] = [
+    (transacting_elsewhere.markers_that_wait, ()),
+]
+"""Scenarios in which one of three nodes is frozen, and coordinators do not need it."""
+
+ON_A_NODE_THAT_FORGETS: Final[Catalogue] = [
+    (transacting.forgotten_ids, ()),
+]
+"""Scenarios that wait until transactional ids are forgotten."""
+
+AT_TRANSACTION_VERSION_1: Final[Catalogue] = [
+    (transacting.transactional_ids, ()),
+    (transacting.ends_of_transactions, ()),
+    (transacting.ends_of_both_kinds, ()),
+    (transacting.fenced_producers, ()),
+    (transacting.fenced_by_its_own_numbers, ()),
+    (transacting.partitions_not_added, ()),
+    (transacting.transactions_out_of_time, ()),
+    (transacting.offsets_refused_in_transactions, ()),
+]
+"""Scenarios for Kafka 4.x with the feature `transaction.version` at 1: the versions of requests
+decide there, but for what a coordinator ends by itself."""
+
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
     (consumer.consumer_hand_over, ()),
@@ -129,6 +153,8 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
+    (transacting_elsewhere.transactions_elsewhere, ()),
+    (transacting_elsewhere.leaders_that_move_in_transactions, ()),
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),
     (producing_elsewhere.replicas_out_of_sync, ()),

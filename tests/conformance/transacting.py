@@ -75,6 +75,12 @@ class Transactor:
         self._who = who
         self._timeout = timeout
 
+    def another(self, who: str) -> "Transactor":
+        """A second instance of its transactional id, on a connection of its own."""
+        made = Transactor(self._stage, "", grows=self.grows, who=who, timeout=self._timeout)
+        made.id = self.id
+        return made
+
     def init(self, asked: Numbers = NO_NUMBERS) -> Numbers:
         """Ask for the next epoch, with the numbers named."""
         version = self._stage.version("InitProducerId", least=0 if asked == NO_NUMBERS else 3)
@@ -238,7 +244,7 @@ class Transactor:
         return str(told.transaction_states[0].transaction_state)
 
     def settle(self, *states: str) -> None:
-        """Wait until its transaction is not being ended any more, or is in one of the states."""
+        """Wait until its transaction is in one of these states, or not being ended any more."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             state = self.state()
@@ -246,6 +252,17 @@ class Transactor:
                 return
             time.sleep(0.005)
         raise AssertionError(f"{self.id} stays {state}: it is to be {states or 'over'}")
+
+    def wait_for_partitions(self, count: int) -> None:
+        """Wait until so many partitions of its transaction have no marker."""
+        until = time.monotonic() + PATIENCE
+        left = -1
+        while left != count and time.monotonic() < until:
+            told = self._stage.quietly(
+                self._who, "DescribeTransactions", 0, transactional_ids=[self.id]
+            )
+            left = sum(len(each.partitions) for each in told.transaction_states[0].topics)
+        assert left == count, f"{self.id} has {left} partitions without a marker"
 
     def describe(self) -> None:
         """Compare what its coordinator keeps of it."""
@@ -258,13 +275,15 @@ def describe_producers(stage: Stage, topic: Topic, *partitions: int, who: str = 
     stage.ask(who, "DescribeProducers", topics=asked)
 
 
-def read_both(stage: Stage, topic: Topic, offset: int = 0, partition: int = 0) -> None:
+def read_both(
+    stage: Stage, topic: Topic, offset: int = 0, partition: int = 0, who: str = "a"
+) -> None:
     """Read a partition from an offset with both levels of isolation, and look for its ends."""
     for isolation in (0, 1):
-        fetch(stage, wanted(topic, (partition, offset)), isolation_level=isolation)
+        fetch(stage, wanted(topic, (partition, offset)), who, isolation_level=isolation)
         rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
         stage.ask(
-            "a",
+            who,
             "ListOffsets",
             stage.version("ListOffsets", least=2),
             replica_id=-1,
@@ -417,7 +436,7 @@ def epochs_that_run_out(stage: Stage) -> None:
 
 
 def fenced_producers(stage: Stage) -> None:
-    """A second instance over an open transaction; the first one afterwards, the second goes on."""
+    """A second instance over an open transaction, and the first one afterwards."""
     topic, group = stage.topic(2), stage.name
     for grows in protocols(stage):
         old, new = (Transactor(stage, "a", grows=grows) for _ in range(2))
@@ -635,6 +654,28 @@ def transactions_out_of_time(stage: Stage) -> None:
         new.end()
     read_both(stage, topic)
     describe_producers(stage, topic, 0, 1)
+
+
+def forgotten_ids(stage: Stage) -> None:
+    """After `transactional.id.expiration.ms`: each request, and the numbers that come then."""
+    topic, group = stage.topic(), stage.name
+    for grows in protocols(stage):
+        for asks_with_its_own in (False, True):
+            producer = Transactor(stage, f"a{int(asks_with_its_own)}", grows=grows)
+            producer.init()
+            producer.open(topic)
+            producer.end()
+            stage.side.expire_transaction(producer.id)
+            producer.describe()
+            producer.add(topic, 0)
+            producer.add_offsets(group)
+            producer.commit_offsets(group, position(topic, (0, 1)))
+            producer.write(topic, 0, 0 if grows else 1)
+            for commit in (True, False):
+                producer.end(commit=commit)
+            producer.init(producer.numbers if asks_with_its_own else NO_NUMBERS)
+            producer.open(topic)
+            producer.end()
 
 
 # --- offsets --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from prokurist.testing.cluster.batches import make_marker
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.transactions import (
+    FEATURE,
     OFFSETS_TOPIC,
     ONGOING,
     PREPARING,
@@ -44,7 +45,8 @@ def add(
     transaction = state.transactions.find(name, now)
     if transaction is None:
         return ErrorCode.invalid_producer_id_mapping
-    code = transaction.refusal_of(asked)
+    # Kafka before 4.0 looks at the numbers first.
+    code = transaction.refusal_of(asked, ends_first=FEATURE in state.features)
     if not code and transaction.add(frozenset(partitions), now):
         plan_timeout(state, transaction)
     return code

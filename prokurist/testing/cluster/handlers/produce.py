@@ -232,7 +232,7 @@ def leaders_word(
 ) -> ErrorCode | None:
     """The error code of a leader that has not to ask the coordinator; None if it has to."""
     numbers = batch.producer_id, batch.producer_epoch
-    if not state.features.get(FEATURE):
+    if FEATURE not in state.features:
         # Kafka before 4.0 takes any batch of a producer with an open transaction to the log.
         if partition.in_transaction(batch.producer_id):
             return ErrorCode.none
