@@ -1,6 +1,7 @@
 """confluent-kafka's producer in virtual time: what it converts, and what it tells when."""
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from prokurist.compat.confluent_kafka import KafkaError, KafkaException, Produce
 from prokurist.compat.confluent_kafka.parked import PATIENCE
 from prokurist.compat.confluent_kafka.settings import producer_settings
 from prokurist.errors import IllegalStateException
+from tests.simulation.interrupting import interrupted_at
 from tests.simulation.producing import values_of
 from tests.simulation.reading import written
 from tests.simulation.world import World
@@ -333,3 +335,26 @@ def test_a_partitioner_that_raises_for_a_parked_message_is_told() -> None:
     assert "no partition for it" in str(told[0])
     assert told[1] is None
     assert values_of(world) == [b"w"]
+
+
+@pytest.mark.parametrize("call", [Producer.flush, Producer.poll, Producer.close])
+def test_an_interrupt_leaves_no_message_untold(call: Any) -> None:
+    """B524: each is told, and none is counted for good."""
+    world = World(topics={"orders": 1})
+    for nth in count():
+        # A callback that has no line of its own to be interrupted at.
+        told: list[dict[Any, Any]] = [{}, {}, {}]
+        producer = producer_in(world)
+        for each in told:
+            producer.produce("orders", b"v", on_delivery=each.setdefault)
+        if call is Producer.poll:
+            world.run(world.clock.time + 1.0)
+        went_on = interrupted_at(nth, call, producer, 5.0)
+        if not producer._closed:
+            assert producer.flush(5.0) == 0
+        producer.close(5.0)
+        assert len(producer) == 0
+        assert [len(each) for each in told] == [1, 1, 1], nth
+        if not went_on:
+            break
+    assert nth > 10

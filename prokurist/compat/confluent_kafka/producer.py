@@ -80,6 +80,7 @@ class Producer(ConfluentClient):
             settings.stats_cb, settings.stats_interval, PRODUCER, clock.now
         )
         self._waiting: set[Sent] = set()
+        self._is_torn = False
         self._counts: dict[str, int] = {}
         self._now: Callable[[], float] = clock.now
         self._ended: SimpleQueue[Sent] = SimpleQueue()
@@ -322,14 +323,7 @@ class Producer(ConfluentClient):
         while not (served := self._serve()) and self._parked and wait > 0:
             self._parked.advance(self._send_parked, min(wait, LOOK))
             wait = deadline.remaining(self._now())
-        if served or wait <= 0:
-            return served
-        try:
-            first = self._ended.get(timeout=wait)
-        except Empty:
-            return 0
-        self._tell(first)
-        return 1 + self._serve()
+        return served or self._serve(wait)
 
     def flush(self, timeout: float | None = None) -> int:
         """Wait until all messages have ended, and call their callbacks.
@@ -442,23 +436,58 @@ class Producer(ConfluentClient):
     def __repr__(self) -> str:
         return f"Producer({self.__dict__.get('_producer')!r})"
 
-    def _serve(self) -> int:
+    def _serve(self, wait: float = 0.0) -> int:
+        """Call the callbacks of messages that have ended.
+
+        Args:
+            wait: Seconds for the first of them.
+
+        Returns:
+            How many have ended.
+        """
         served = 0
-        while True:
-            try:
-                sent = self._ended.get_nowait()
-            except Empty:
-                return served
-            self._tell(sent)
-            served += 1
+        sent: Sent | None = None
+        if self._is_torn:
+            self._mend()
+        try:
+            while True:
+                sent = None
+                sent = self._ended.get(timeout=wait) if wait > 0 else self._ended.get_nowait()
+                wait = 0.0
+                self._tell(sent)
+                served += 1
+        except Empty:
+            return served
+        except BaseException:
+            # An interrupt, or a callback that has raised: the latter takes nothing along.
+            self._is_torn = sent is None or sent in self._waiting
+            raise
+
+    def _mend(self) -> None:
+        """Queue again what an interrupt took out of the queue before it was told."""
+        for sent in tuple(self._waiting):
+            if sent.is_told:
+                self._waiting.discard(sent)
+            elif sent.ended is not None:
+                self._ended.put(sent)
+        self._is_torn = False
 
     def _tell(self, sent: Sent) -> None:
-        self._waiting.discard(sent)
-        if sent.callback is None or sent.ended is None:
-            return
-        failure, message = sent.ended
-        if failure is not None or not self._settings.only_errors:
-            sent.callback(failure, message)
+        if sent.is_told:
+            return  # It was in the queue twice, after an interrupt.
+        # No interrupt comes between this and the callback's first line.
+        sent.is_told = True
+        callback, ended = sent.callback, sent.ended
+        has_failed = ended is not None and ended[0] is not None
+        try:
+            if (
+                callback is not None
+                and ended
+                and (has_failed or not self._settings.only_errors)
+            ):
+                callback(*ended)
+        finally:
+            self._waiting.discard(sent)
 
 
 def _as_bytes(name: str, given: Any) -> Any:

@@ -27,10 +27,21 @@ class Sent:
 
     Attributes:
         ended: Its error or None, and its message; None while it is on its way.
+        is_told: True once its callback is called.
         refused: The reason for which the client below has not taken it; None if it has.
     """
 
-    __slots__ = ("_began", "_key", "_now", "_queue", "_value", "callback", "ended", "refused")
+    __slots__ = (
+        "_began",
+        "_key",
+        "_now",
+        "_queue",
+        "_value",
+        "callback",
+        "ended",
+        "is_told",
+        "refused",
+    )
 
     def __init__(
         self,
@@ -47,6 +58,7 @@ class Sent:
         self._began = now()
         self.callback: OnDelivery | None = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
+        self.is_told = False
         self.refused: BufferExhaustedException | None = None
 
     def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:
