@@ -236,11 +236,8 @@ class PositionState(AssignedState):
     def forget_done(self) -> None:
         """Forget which records are done: reading goes on elsewhere."""
 
-    def forget_committed(self) -> None:
-        """Forget the committed offset: reading may go back behind it."""
-
-    def find_committed(self, offset: int) -> None:
-        """Note the committed offset, where reading begins."""
+    def set_committed(self, offset: int | None) -> None:
+        """Note the committed offset; None where reading may go back behind it."""
 
     def cut_back(self, offset: int) -> None:
         """Forget what is done and committed beyond an offset: it is read again."""
@@ -288,7 +285,7 @@ class PositionState(AssignedState):
     def seek(self, position: Position) -> None:
         """Set the position where the user wants it."""
         self.began = None
-        self.forget_committed()
+        self.set_committed(None)
         self.settle(position)
         self.unread, self.sought = True, position
         if position.epoch is not None:
@@ -301,7 +298,7 @@ class PositionState(AssignedState):
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.began = self.end_met = None
-        self.forget_committed()
+        self.set_committed(None)
         self.unread, self.sought = True, reset
         self.reset = reset
 

@@ -337,7 +337,7 @@ class Positions:
             if state is None:
                 return None
             state.settle(position)
-            state.find_committed(position.offset)
+            state.set_committed(position.offset)
             self.settled += 1
             if position.epoch is None:
                 return None
