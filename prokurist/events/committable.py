@@ -1,6 +1,6 @@
 """Offsets that can be committed, stored or tracked, of the assigned partitions.
 
-Thread: any, under the lock of the `Assigned` whose rows these are; see `positions`. The user's
+Thread: any, under the lock of the `Assigned` with these rows; see `positions`. The user's
 workers report done records from their own threads; everything else is the application thread's.
 
 With `enable.auto.offset.store` the positions after returned records are committed. Without it,
@@ -154,9 +154,9 @@ class PartitionOffsets(NamedTuple):
         position: The offset after the last record that is done.
         start: Where its log begins.
         end: Where its log ends.
-        committed: What the group has committed.
+        committed: The group's committed offset.
         topic: The id of its topic.
-        paused: Whether the user wants nothing of it for now.
+        paused: True if the user has paused it.
     """
 
     partition: TopicPartition
@@ -169,13 +169,13 @@ class PartitionOffsets(NamedTuple):
 
 
 class CommittableState(PositionState):
-    """Row of one assigned partition, with its position and what can be committed.
+    """Row of one assigned partition, with its position and offsets to commit.
 
     Attributes:
         committed: The offset that this consumer last committed or found committed; None after
             a seek or a reset, which may go back behind it.
         group_offset: The offset that the group has committed, as far as this client has heard.
-        stored: What the user has stored to be committed, where positions are not.
+        stored: The offset stored by the user, to be committed instead of the position.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
 
@@ -207,7 +207,7 @@ class CommittableState(PositionState):
 
     @property
     def progress(self) -> PartitionProgress:
-        """How far it has come, as the user may see it."""
+        """Its progress, as the user may see it."""
         at, after_last, end = self.returned, None, None
         if at is not None:
             if self.began is not None and at.offset > self.began:
@@ -246,7 +246,7 @@ class CommittableState(PositionState):
 
 
 class Committable:
-    """What can be committed of the assigned partitions, and what was.
+    """Offsets of the assigned partitions to commit, and committed ones.
 
     Args:
         assigned: The assigned partitions.
@@ -366,10 +366,10 @@ class Committable:
     def progress(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, PartitionProgress]:
-        """How far partitions have come.
+        """Return the progress of partitions.
 
         Args:
-            partitions: Which; of none, all that are assigned.
+            partitions: The partitions; all assigned ones if empty.
 
         Raises:
             IllegalStateException: A partition is not assigned.
@@ -383,7 +383,7 @@ class Committable:
     # --- the network thread ----------------------------------------------------------
 
     def committed_are(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
-        """Note what the coordinator has taken or told; None for a partition without a commit.
+        """Note offsets that the coordinator has taken or told; None for no commit.
 
         Of assigned partitions alone: another member may commit for the others.
         """

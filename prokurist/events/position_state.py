@@ -75,8 +75,8 @@ def after(record: Handed) -> Position:
 class PositionState(AssignedState):
     """Row of one assigned partition, with its position.
 
-    Commits are nothing to it: what it says of records that are done, and of committed offsets,
-    is for a row that keeps them (`CommittableState`).
+    Methods about done records and committed offsets are for a row that keeps these
+    (`CommittableState`).
 
     Attributes:
         ticket: Grows with everything that makes an answer under way worthless: a
@@ -234,13 +234,13 @@ class PositionState(AssignedState):
     # --- for rows with commits ---------------------------------------------------------
 
     def forget_done(self) -> None:
-        """Forget which records are done: reading goes on elsewhere."""
+        """Forget done records: reading goes on elsewhere."""
 
     def set_committed(self, offset: int | None) -> None:
         """Note the committed offset; None where reading may go back behind it."""
 
     def cut_back(self, offset: int) -> None:
-        """Forget what is done and committed beyond an offset: it is read again."""
+        """Forget done and committed offsets beyond an offset: it is read again."""
 
     def track(self, handed: ReturnedRuns) -> None:
         """Track further records given to the user."""

@@ -63,7 +63,7 @@ class CommitManager:
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         commit_identities: Chooses the identity of each attempt.
-        committable: Notes what is committed of assigned partitions.
+        committable: Notes committed offsets of assigned partitions.
 
     Attributes:
         counters: Counters of commits.
