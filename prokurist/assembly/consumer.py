@@ -54,7 +54,7 @@ class ConsumerSide(NetworkSide):
         positions: Their positions; both threads use them.
         topic_ids: The ids of their topics.
         fetching: Moves the positions; both threads use it.
-        committable: What can be committed of them; both threads use it.
+        committable: Their offsets to commit; both threads use it.
         member_identity: Who the consumer is in its group; both threads use it.
         poll_activity: When it polls; both threads use it.
         log_events: The queue of `on_event`; None where there is none.

@@ -51,7 +51,7 @@ class BufferedEntries:
     """The entries of the fetch buffer, as the application takes them.
 
     Args:
-        fetching: Positions of fetches and of what is returned.
+        fetching: Positions of fetched and of returned records.
         buffer: The fetch buffer.
         deserializers: The user's.
         check_crcs: `check.crcs`.

@@ -14,8 +14,7 @@ from prokurist.consumer.offset_tracker import OffsetTracker
 from prokurist.errors import IllegalStateException, InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.committable import Committable, CommittableOffsets
-from prokurist.events.outstanding import Tracking
+from prokurist.events.committable import Committable, CommittableOffsets, Tracking
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import OffsetAndMetadata, TopicPartition
 

@@ -75,8 +75,8 @@ class FetchCollector:
     """Collects records, partition by partition in turn, and raises errors in their place.
 
     Args:
-        fetching: Positions of fetches and of what is returned.
-        committable: Bounds what is outstanding.
+        fetching: Positions of fetched and of returned records.
+        committable: Bounds outstanding records.
         buffer: The fetch buffer.
         deserializers: The user's.
         most: `max.poll.records`.

@@ -41,7 +41,7 @@ class Obstacles:
 
     Args:
         positions: The positions.
-        committable: Knows what is outstanding.
+        committable: Knows outstanding records.
         reachability: Reachability of the brokers.
         cluster: Returns the cluster's metadata.
         place: Returns the member's place in its group; None for a client without a group.

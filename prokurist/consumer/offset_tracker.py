@@ -48,7 +48,7 @@ class OffsetTracker:
 
     Args:
         caller: The way to the network thread.
-        committable: Knows what is outstanding.
+        committable: Knows outstanding records.
         background: Has a poll look again.
     """
 

@@ -144,7 +144,7 @@ class Assigned(Generic[RowT_co]):
     Attributes:
         lock: Guards the table and every row of it.
         rows: The rows, in the order of the assignment; only with the lock held.
-        stale: True if a partition has gone of which `poll` awaits an answer.
+        stale: True if a partition has gone while `poll` awaited an answer about it.
         generation: Grows with each new assignment.
         steady: The iteration's fast path, which skips a look here. Any obstacle for its
             partition ends it first.
@@ -472,4 +472,4 @@ class Assigned(Generic[RowT_co]):
 
 
 AnyAssigned: TypeAlias = Assigned[AssignedState]
-"""The subscription and the assignment, for code to which positions are nothing."""
+"""The subscription and the assignment, for code without positions."""

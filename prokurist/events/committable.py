@@ -1,25 +1,123 @@
 """Offsets that can be committed, stored or tracked, of the assigned partitions.
 
-Thread: any, under the lock of the `Assigned` whose rows these are; see `positions`. The user's
+Thread: any, under the lock of the `Assigned` with these rows; see `positions`. The user's
 workers report done records from their own threads; everything else is the application thread's.
 
 With `enable.auto.offset.store` the positions after returned records are committed. Without it,
 the stored offsets are; or, where outstanding records are tracked, the offsets before the lowest
 of them. Both stand in the row of the partition, and so go with it: a later report about a
 revoked partition has no effect.
+
+Outstanding records are done in any order. Offsets have gaps, and so the offsets themselves are
+kept, in the order of their return. A commit ends before the lowest outstanding one. Done
+records above it are kept until it is done too, as they cannot be committed before.
 """
 
 import sys
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.assigned import Assigned
-from prokurist.events.outstanding import OutstandingOffsets, Tracking
 from prokurist.events.position_state import Position, PositionState, ReturnedRuns
 from prokurist.events.topic_ids import TopicIds
 from prokurist.types import OffsetAndMetadata, PartitionProgress, TopicPartition
+
+
+@dataclass(slots=True)
+class Tracking:
+    """Bounds on outstanding records of one client, and counts of finished ones.
+
+    Attributes:
+        most: Records of all partitions that may be outstanding.
+        most_uncommitted: Records of one partition that may be returned beyond its committable
+            offset.
+        counted: Records that were outstanding and are done.
+        twice: How often one was told that was done already.
+        given_up: How often one was told of a partition that was given up, or was sought
+            elsewhere, since the record was returned.
+        held_up: True if a poll has left records out because of a bound.
+    """
+
+    most: int
+    most_uncommitted: int
+    counted: int = 0
+    twice: int = 0
+    given_up: int = 0
+    held_up: bool = False
+
+
+class OutstandingOffsets:
+    """The offsets of one partition that are outstanding, and those that are held back by them.
+
+    Args:
+        first: The first offset that it knows of.
+
+    Attributes:
+        first: See above.
+    """
+
+    __slots__ = ("_order", "_unfinished", "first")
+
+    def __init__(self, first: int) -> None:
+        self.first: int = first
+        self._order: deque[int] = deque()
+        # The leader epoch of the record before each, as far as it is known.
+        self._unfinished: dict[int, int | None] = {}
+
+    @property
+    def unfinished(self) -> int:
+        """Number of outstanding records."""
+        return len(self._unfinished)
+
+    @property
+    def uncommitted(self) -> int:
+        """Number of records returned at or after the lowest outstanding one."""
+        return len(self._order)
+
+    @property
+    def lowest(self) -> tuple[int, int | None] | None:
+        """The lowest offset, and the epoch of the record before it, if there is one."""
+        if not self._order:
+            return None
+        offset = self._order[0]
+        return offset, self._unfinished[offset]
+
+    def begin(self, offsets: Iterable[int], epoch: int | None, before: int | None) -> None:
+        """Take note of records that are returned.
+
+        Args:
+            offsets: Their offsets, in order.
+            epoch: Their leader epoch.
+            before: The leader epoch of the record before the first of them.
+        """
+        for offset in offsets:
+            self._order.append(offset)
+            self._unfinished[offset] = before
+            before = epoch
+
+    def finish(self, offset: int) -> bool:
+        """Take note that one record is done; False when it is not outstanding."""
+        if offset not in self._unfinished:
+            return False
+        del self._unfinished[offset]
+        self._settle()
+        return True
+
+    def cut(self, offset: int) -> None:
+        """Forget records from an offset on: they are returned another time."""
+        while self._order and self._order[-1] >= offset:
+            self._unfinished.pop(self._order.pop(), None)
+
+    def _settle(self) -> None:
+        while self._order and self._order[0] not in self._unfinished:
+            self._order.popleft()
+
+    def __repr__(self) -> str:
+        return f"OutstandingOffsets({self.unfinished} of {self.uncommitted})"
 
 
 class CommittableOffsets(NamedTuple):
@@ -56,9 +154,9 @@ class PartitionOffsets(NamedTuple):
         position: The offset after the last record that is done.
         start: Where its log begins.
         end: Where its log ends.
-        committed: What the group has committed.
+        committed: The group's committed offset.
         topic: The id of its topic.
-        paused: Whether the user wants nothing of it for now.
+        paused: True if the user has paused it.
     """
 
     partition: TopicPartition
@@ -71,13 +169,13 @@ class PartitionOffsets(NamedTuple):
 
 
 class CommittableState(PositionState):
-    """Row of one assigned partition, with its position and what can be committed.
+    """Row of one assigned partition, with its position and offsets to commit.
 
     Attributes:
         committed: The offset that this consumer last committed or found committed; None after
             a seek or a reset, which may go back behind it.
         group_offset: The offset that the group has committed, as far as this client has heard.
-        stored: What the user has stored to be committed, where positions are not.
+        stored: The offset stored by the user, to be committed instead of the position.
         outstanding: The records that were returned and are not done, where that is tracked.
     """
 
@@ -109,7 +207,7 @@ class CommittableState(PositionState):
 
     @property
     def progress(self) -> PartitionProgress:
-        """How far it has come, as the user may see it."""
+        """Its progress, as the user may see it."""
         at, after_last, end = self.returned, None, None
         if at is not None:
             if self.began is not None and at.offset > self.began:
@@ -129,11 +227,7 @@ class CommittableState(PositionState):
         """See `PositionState`."""
         self.stored = self.outstanding = None
 
-    def forget_committed(self) -> None:
-        """See `PositionState`."""
-        self.committed = None
-
-    def find_committed(self, offset: int) -> None:
+    def set_committed(self, offset: int | None) -> None:
         """See `PositionState`."""
         self.committed = offset
 
@@ -152,7 +246,7 @@ class CommittableState(PositionState):
 
 
 class Committable:
-    """What can be committed of the assigned partitions, and what was.
+    """Offsets of the assigned partitions to commit, and committed ones.
 
     Args:
         assigned: The assigned partitions.
@@ -272,10 +366,10 @@ class Committable:
     def progress(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, PartitionProgress]:
-        """How far partitions have come.
+        """Return the progress of partitions.
 
         Args:
-            partitions: Which; of none, all that are assigned.
+            partitions: The partitions; all assigned ones if empty.
 
         Raises:
             IllegalStateException: A partition is not assigned.
@@ -289,7 +383,7 @@ class Committable:
     # --- the network thread ----------------------------------------------------------
 
     def committed_are(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | None]) -> None:
-        """Note what the coordinator has taken or told; None for a partition without a commit.
+        """Note offsets that the coordinator has taken or told; None for no commit.
 
         Of assigned partitions alone: another member may commit for the others.
         """

@@ -1,6 +1,6 @@
 """Fetch positions and returned positions of the assigned partitions.
 
-Thread: both, under the lock of the `Assigned` whose rows these are; see `positions`.
+Thread: both, under the lock of the `Assigned` with these rows; see `positions`.
 
 `position` runs ahead: the next fetch begins there, and the network thread moves it with each
 answer. `returned` follows: it is the user's place, and the application thread moves it with the
@@ -56,7 +56,7 @@ class Bookmark:
 
 
 class Fetching:
-    """Moves the positions with what is fetched, and with what the user is given.
+    """Moves the positions past fetched records, and past returned ones.
 
     Args:
         positions: The positions.

@@ -75,8 +75,8 @@ def after(record: Handed) -> Position:
 class PositionState(AssignedState):
     """Row of one assigned partition, with its position.
 
-    Commits are nothing to it: what it says of records that are done, and of committed offsets,
-    is for a row that keeps them (`CommittableState`).
+    Methods about done records and committed offsets are for a row that keeps these
+    (`CommittableState`).
 
     Attributes:
         ticket: Grows with everything that makes an answer under way worthless: a
@@ -238,16 +238,13 @@ class PositionState(AssignedState):
     # --- for rows with commits ---------------------------------------------------------
 
     def forget_done(self) -> None:
-        """Forget which records are done: reading goes on elsewhere."""
+        """Forget done records: reading goes on elsewhere."""
 
-    def forget_committed(self) -> None:
-        """Forget the committed offset: reading may go back behind it."""
-
-    def find_committed(self, offset: int) -> None:
-        """Note the committed offset, where reading begins."""
+    def set_committed(self, offset: int | None) -> None:
+        """Note the committed offset; None where reading may go back behind it."""
 
     def cut_back(self, offset: int) -> None:
-        """Forget what is done and committed beyond an offset: it is read again."""
+        """Forget done and committed offsets beyond an offset: it is read again."""
 
     def track(self, handed: ReturnedRuns) -> None:
         """Track further records given to the user."""
@@ -293,7 +290,7 @@ class PositionState(AssignedState):
         """Set the position where the user wants it."""
         self.place = object()
         self.began = None
-        self.forget_committed()
+        self.set_committed(None)
         self.settle(position)
         self.unread, self.sought = True, position
         if position.epoch is not None:
@@ -307,7 +304,7 @@ class PositionState(AssignedState):
         self._move(FetchState.RESETTING)
         self.position = self.returned = None
         self.began = self.end_met = None
-        self.forget_committed()
+        self.set_committed(None)
         self.unread, self.sought = True, reset
         self.reset = reset
 

@@ -1,6 +1,6 @@
 """Positions of the assigned partitions: sought, looked up, confirmed.
 
-Thread: both, under the lock of the `Assigned` whose rows these are, for a few assignments and
+Thread: both, under the lock of the `Assigned` with these rows, for a few assignments and
 never while anything is called. Every method is one such step, and returns copies.
 
 The application thread seeks, pauses and asks; the network thread takes missing positions and
@@ -68,7 +68,7 @@ class Survey(NamedTuple):
 
 
 class Positions:
-    """Where the assigned partitions are read: placed by the user, by answers, by policy.
+    """Positions of the assigned partitions, placed by the user, by answers, by policy.
 
     Args:
         assigned: The assigned partitions.
@@ -337,7 +337,7 @@ class Positions:
             if state is None:
                 return None
             state.settle(position)
-            state.find_committed(position.offset)
+            state.set_committed(position.offset)
             self.settled += 1
             if position.epoch is None:
                 return None

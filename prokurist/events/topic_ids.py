@@ -1,6 +1,6 @@
 """Topic ids of the assigned partitions: detects topics that were deleted and created again.
 
-Thread: the network thread, under the lock of the `Assigned` whose rows these are.
+Thread: the network thread, under the lock of the `Assigned` with these rows.
 
 A topic that was deleted and created again under its name is another one: how far the old one
 was read says nothing about it. When the cluster's metadata tell that a name stands for

@@ -33,7 +33,7 @@ from prokurist.types import TopicPartition
 
 
 class CommittingTransitions:
-    """The `Transitions` of a consumer, which commits what it has read, for both protocols.
+    """The `Transitions` of a consumer with commits, for both protocols.
 
     Args:
         assigned: The assigned partitions.
@@ -92,7 +92,7 @@ class CommittingTransitions:
         *,
         revoked: bool = False,
     ) -> bool:
-        """See `Transitions`; a revocation has committed the positions of what stays."""
+        """See `Transitions`; a revocation has committed the kept positions."""
         if partitions and not revoked and self._auto_commit and (kept := self._assigned.told()):
             # The next poll commits them, and nothing waits for the answer.
             await self._steps.made(Step(StepKind.COMMIT, kept))
@@ -149,13 +149,13 @@ class CommittingTransitions:
     async def _commit_owned(self) -> None:
         """Commit the positions at the next poll, of all that is owned.
 
-        It is one request, and what stays is safe with it.
+        It is one request, and kept partitions are safe with it.
         """
         owned = self._assigned.told()
         await self._commit_in(await self._steps.made(Step(StepKind.POSITIONS, owned)))
 
     async def _commit_in(self, done: StepDone) -> None:
-        """Commit what a step of the application asks for."""
+        """Make the commit that a step of the application asks for."""
         if isinstance(done.answer, AutoCommit):
             await self._commit(done.answer)
 

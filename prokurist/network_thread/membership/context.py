@@ -3,6 +3,7 @@
 Thread: the network thread alone; nothing here changes once it is made.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
 from prokurist.network_thread.membership.membership import Transitions
-from prokurist.network_thread.membership.poll_guard import InHand
+from prokurist.network_thread.membership.poll_guard import InHand, PollGuard
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.timer import Timer
 
@@ -62,6 +63,12 @@ class MembershipContext:
     background: BackgroundEvents
     steps: ApplicationSteps
     transitions: Transitions
+
+    def guard_polls(self, missed: Callable[[float], None]) -> PollGuard:
+        """Make the guard of a member's polls."""
+        return PollGuard(
+            self.poll_activity, self.in_hand, self.timer, self.poll_interval, missed
+        )
 
     def tell_missed(self, seconds: float) -> None:
         """Emit that the member has left, since there was no poll for so long."""

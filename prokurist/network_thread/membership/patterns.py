@@ -8,7 +8,7 @@ another answer.
 
 import re
 
-from prokurist.events.assigned import AnyAssigned
+from prokurist.events.assigned import AnyAssigned, Subscribed
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
@@ -43,18 +43,16 @@ class Patterns:
         Raises:
             KafkaException: The list of topics could not be had.
         """
-        subscribed = self._assigned.subscribed
-        pattern = None if subscribed is None else subscribed.pattern
-        self._metadata.interest.everything = isinstance(pattern, re.Pattern)
-        if isinstance(pattern, re.Pattern) and self._matched != pattern:
+        pattern = pattern_of(self._assigned.subscribed)
+        self._metadata.interest.everything = pattern is not None
+        if pattern is not None and self._matched != pattern:
             self._match(await self._metadata.refreshed(call, "the topics that there are"))
         return self.subscribed
 
     def seek(self) -> bool:
         """Request metadata for a pattern; return True if its matches are known."""
-        subscribed = self._assigned.subscribed
-        pattern = None if subscribed is None else subscribed.pattern
-        self._metadata.interest.everything = isinstance(pattern, re.Pattern)
+        pattern = pattern_of(self._assigned.subscribed)
+        self._metadata.interest.everything = pattern is not None
         known = self.look_again()
         if not known:
             self._metadata.request_update()
@@ -68,9 +66,8 @@ class Patterns:
     @property
     def is_matched(self) -> bool:
         """True if the present pattern's matches are known; True without a pattern."""
-        subscribed = self._assigned.subscribed
-        pattern = None if subscribed is None else subscribed.pattern
-        return not isinstance(pattern, re.Pattern) or self._matched == pattern
+        pattern = pattern_of(self._assigned.subscribed)
+        return pattern is None or self._matched == pattern
 
     def stop(self) -> None:
         """Stop matching, and need no metadata of all topics."""
@@ -80,12 +77,8 @@ class Patterns:
     def _match(self, cluster: Cluster) -> None:
         """Match the pattern, if there is one, with the snapshot."""
         subscribed = self._assigned.subscribed
-        pattern = None if subscribed is None else subscribed.pattern
-        if (
-            subscribed is None
-            or not isinstance(pattern, re.Pattern)
-            or not self._metadata.complete
-        ):
+        pattern = pattern_of(subscribed)
+        if subscribed is None or pattern is None or not self._metadata.complete:
             return
         self._matched = pattern
         topics = matching(pattern, cluster, internal=self._internal)
@@ -93,6 +86,12 @@ class Patterns:
 
     def __repr__(self) -> str:
         return f"Patterns({None if self._matched is None else self._matched.pattern!r})"
+
+
+def pattern_of(subscribed: Subscribed | None) -> re.Pattern[str] | None:
+    """The pattern that is matched here; None for names, and for one matched by the broker."""
+    pattern = None if subscribed is None else subscribed.pattern
+    return pattern if isinstance(pattern, re.Pattern) else None
 
 
 def matching(pattern: re.Pattern[str], cluster: Cluster, *, internal: bool) -> frozenset[str]:

@@ -71,7 +71,7 @@ class CommitManager:
         attempts: Asks.
         timer: The Timer.
         identities: Chooses the identity of each attempt.
-        committable: Notes what is committed of assigned partitions.
+        committable: Notes committed offsets of assigned partitions.
 
     Attributes:
         counters: Counters of commits.

@@ -4,8 +4,8 @@ import pytest
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException
+from prokurist.events.committable import Tracking
 from prokurist.events.hand import make_hand
-from prokurist.events.outstanding import Tracking
 from prokurist.events.position_state import Position
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.consumer_table import ConsumerTable

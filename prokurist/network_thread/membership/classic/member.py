@@ -53,7 +53,6 @@ from prokurist.network_thread.membership.classic.state import (
 )
 from prokurist.network_thread.membership.classic.topics import ClassicTopics
 from prokurist.network_thread.membership.context import MembershipContext
-from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.types import GroupMembershipOperation, MembershipState
 
@@ -96,13 +95,7 @@ class ClassicMember:
             self._refused,
             self._failed,
         )
-        self._guard = PollGuard(
-            context.poll_activity,
-            context.in_hand,
-            context.timer,
-            context.poll_interval,
-            self._missed,
-        )
+        self._guard = context.guard_polls(self._missed)
         self._round = ClassicRound(
             self,
             context,

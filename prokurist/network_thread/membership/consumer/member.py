@@ -49,7 +49,6 @@ from prokurist.network_thread.membership.consumer.state import (
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.membership.heartbeating import Heartbeats
 from prokurist.network_thread.membership.patterns import Patterns
-from prokurist.network_thread.membership.poll_guard import PollGuard
 from prokurist.network_thread.membership.prewarm import look_ahead
 from prokurist.network_thread.membership.topic_names import TopicNames
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
@@ -88,13 +87,7 @@ class ConsumerMember:
         self._context = context
         self._terms = HeartbeatTerms(context, member_id(), assignor)
         self._patterns = Patterns(context.assigned, context.metadata, internal=internal)
-        self._guard = PollGuard(
-            context.poll_activity,
-            context.in_hand,
-            context.timer,
-            context.poll_interval,
-            self._has_not_polled,
-        )
+        self._guard = context.guard_polls(self._has_not_polled)
         self._reconciler = Reconciler(
             context.transitions,
             TopicNames(context.metadata, context.attempts, self._go_on),
@@ -102,7 +95,7 @@ class ConsumerMember:
             self._settled,
             self._is_stuck,
         )
-        self._refusals = ConsumerErrors(context)
+        self._errors = ConsumerErrors(context)
         self._heartbeats = Heartbeats(
             context,
             self._patterns,
@@ -179,7 +172,7 @@ class ConsumerMember:
     def _join(self) -> None:
         self._move(MemberState.JOINING)
         self._context.member_identity.put_out()
-        self._refusals.begin()
+        self._errors.begin()
         self._reconciler.begin(self._term)
         self._guard.start()
         self._terms.forget()
@@ -302,7 +295,7 @@ class ConsumerMember:
         """Choose the action for an error of a heartbeat without an answer."""
         self._terms.forget()
         if isinstance(error, UnsupportedVersionException | GroupAuthorizationException):
-            self._fail(self._refusals.unspoken(error))
+            self._fail(self._errors.unspoken(error))
             return Action.FATAL
         if not error.retriable:
             # Credentials, say, which may be mended while we go on.
@@ -319,14 +312,14 @@ class ConsumerMember:
             self._accepted(response)
             return action
         self._terms.forget()
-        error = self._refusals.explained(response.error, response.message)
+        error = self._errors.explained(response.error, response.message)
         if action is Action.REDISCOVER:
             context.coordinator.forget(answer.node, error, beat=not joins)
             return action
         context.coordinator.served(answer.node)
         if action is Action.SURFACE:
             context.background.post(BackgroundError(error))
-        elif action is Action.UNRELEASED and self._refusals.is_worth_waiting(error):
+        elif action is Action.UNRELEASED and self._errors.is_worth_waiting(error):
             return Action.RETRY
         elif action is Action.REJOIN:
             if self.state is MemberState.JOINING:
@@ -341,7 +334,7 @@ class ConsumerMember:
 
     def _accepted(self, response: ConsumerGroupHeartbeatAnswer) -> None:
         self._terms.answered()
-        self._refusals.begin()
+        self._errors.begin()
         self.heard_at = self._context.timer.now
         if response.member_id:
             self._terms.member_id = response.member_id

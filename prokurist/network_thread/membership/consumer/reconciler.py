@@ -122,7 +122,7 @@ class Reconciler:
 
     @property
     def is_needed(self) -> bool:
-        """Whether anything can be done towards the target."""
+        """True if anything can be done towards the target."""
         return not self._greeted or self._named().keys() != self._read or bool(self._gone())
 
     @property
