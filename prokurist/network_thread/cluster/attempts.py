@@ -21,6 +21,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import Action, ErrorTable
@@ -62,7 +63,7 @@ class Route(Protocol):
         """True if another broker would do as well: no connection is waited for in vain."""
         ...
 
-    async def find(self, call: Call | None) -> Node | None:
+    async def find(self, call: Call) -> Node | None:
         """Return the broker; None if none is known yet, and the ledger shows why.
 
         Raises:
@@ -180,10 +181,10 @@ class Attempts:
         Raises:
             KafkaException: No other attempt can help.
         """
-        call = question.call
-        retries = retries or self.retries(call)
+        retries = retries or self.retries(question.call)
+        waiting = question.call or Call("background", self._timer.now, NEVER)
         while not question.is_over:
-            node = await route.find(call)
+            node = await route.find(waiting)
             if node is not None:
                 await self._ask_once(route, node, question)
             if not question.is_over:

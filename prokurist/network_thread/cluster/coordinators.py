@@ -15,7 +15,6 @@ Thread: the network thread alone.
 
 import math
 from collections.abc import Iterable
-from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -27,7 +26,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import Call
-from prokurist.events.clock import NEVER, Deadline
+from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Stretch
 from prokurist.network_thread.cluster.attempts import Attempts, Question, Verdict
 from prokurist.network_thread.cluster.coordinator_reports import CoordinatorReports
@@ -119,10 +118,7 @@ class Coordinators:
             Each coordinator, with its broker or the reason why there is none.
         """
         wanted = [self.of(kind, key) for key in dict.fromkeys(keys)]
-        unsought = [each for each in wanted if each.is_unsought]
-        search = CoordinatorSearch(self, kind, unsought)
-        for each in unsought:
-            each.begin_search(search)
+        search = CoordinatorSearch(self, kind, [each for each in wanted if each.is_unsought])
         # Each waits before the search begins, which would else have nothing to look for.
         outcomes = [begin(outcome(call, each), "FindCoordinator") for each in wanted]
         search.start()
@@ -171,14 +167,6 @@ class CoordinatorWaiter:
         self.found: Promise[Node] = Promise()
 
 
-def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
-    """End a wait with the outcome of the search."""
-    if shared.error is not None:
-        found.break_(shared.error)
-    else:
-        found.keep(shared.value)
-
-
 class Coordinator:
     """The coordinator of one key, and the route to it.
 
@@ -202,7 +190,6 @@ class Coordinator:
         self.key: str = key
         self._node: Node | None = None
         self._search: CoordinatorSearch | None = None
-        self._found: Promise[Node] | None = None
         self._waiting: list[CoordinatorWaiter] = []
         self._next_attempt = -math.inf
         self._ends_at = math.inf
@@ -222,7 +209,7 @@ class Coordinator:
     @property
     def is_unsought(self) -> bool:
         """True if it is not known, and no search for it is running."""
-        return self._node is None and self._found is None
+        return self._node is None and self._search is None
 
     @property
     def is_awaited(self) -> bool:
@@ -255,52 +242,36 @@ class Coordinator:
         )
         waiter = CoordinatorWaiter(call, last=last)
         self._waiting.append(waiter)
-        shared = self._found or self._sought()
-        pass_on = partial(hand_on, shared, waiter.found)
-        if shared.is_kept:
-            pass_on()
-        else:
-            shared.add(pass_on)
+        if self._search is None:
+            CoordinatorSearch(self._coordinators, self._kind, [self]).start()
+        if not waiter.found.is_kept:
             self._give_up_late()
         try:
             return await waiter.found
         finally:
             self._waiting.remove(waiter)
-            shared.remove(pass_on)
             call.wait_ends(self._timer.now)
+            if self._search is not None:
+                self._search.stop_unawaited()
 
-    def _sought(self) -> Promise[Node]:
-        search = CoordinatorSearch(self._coordinators, self._kind, [self])
-        shared = self.begin_search(search)
-        search.start()
-        return shared
-
-    def begin_search(self, search: "CoordinatorSearch") -> Promise[Node]:
+    def begin_search(self, search: "CoordinatorSearch") -> None:
         """Note the search that looks for it."""
-        found = self._found = Promise[Node]()
         self._search = search
         self.unknown.begin(self._timer.now)
-        found.on_forsaken = self._stop
-        return found
-
-    def _stop(self) -> None:
-        """End the search: no call waits any more."""
-        if self._search is not None:
-            self._search.stop_unawaited()
 
     def end_search(self, end: Node | KafkaException) -> None:
         """Hand the outcome of the search to the calls that wait."""
-        found, self._found, self._search = self._found, None, None
+        self._search = None
         self.unknown.end(self._timer.now)
         if isinstance(end, Node):
             self._node, self._last_error = end, None
             if self._reports is not None:
                 self._reports.found(end)
-        if found is not None:
+        for waiter in tuple(self._waiting):
             if isinstance(end, Node):
-                found.keep(end)
+                waiter.found.keep(end)
             else:
-                found.break_(end)
+                waiter.found.break_(end)
 
     def search_failed(self, error: KafkaException, pause: float, *, out_of_reach: bool) -> None:
         """Note an error: the search goes on, and a call that gives up waiting names it.
@@ -346,9 +317,9 @@ class Coordinator:
 
     # --- its requests ----------------------------------------------------------------
 
-    async def find(self, call: Call | None) -> Node | None:
+    async def find(self, call: Call) -> Node | None:
         """See `Route`."""
-        return await self.known(call or Call("FindCoordinator", self._timer.now, NEVER))
+        return await self.known(call)
 
     def failed(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`: one that does not answer may be none any more.
@@ -427,6 +398,8 @@ class CoordinatorSearch(Question[Found]):
         self._asked: tuple[str, ...] = ()
         self._retries = coordinators.attempts.retries(reason="coordinator look-up backoff")
         self._running: Operation[None] | None = None
+        for each in self._wanted.values():
+            each.begin_search(self)
 
     def start(self) -> None:
         """Begin to look."""

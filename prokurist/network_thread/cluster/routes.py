@@ -1,20 +1,40 @@
 """Routes: the destinations of requests, by the reason why a broker is asked.
 
-Thread: the network thread alone. `Attempts` says how a route is used. One resolves to a broker,
-or to None while none is known; the ledger then has the reason. An answer that refutes a route
-has it resolved again. `Coordinator`, in `coordinators`, is the route to a coordinator.
+Thread: the network thread alone. `Attempts` uses them. A route resolves to a broker, or to
+None while none is known; the call's ledger then has the reason. An answer that refutes a route
+has it resolved again.
+
+    AnyBroker    the least loaded one that has not failed
+    Controller   any, or the one that metadata name, once a broker is not the controller
+    Broker       the one with an id; `each_broker` is all that there are
+    Leader       that of a partition; `LeaderQueries` asks those of many
+    Coordinator  (in `coordinators`) that of a group, or of a transactional id
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
 
-from prokurist.errors import KafkaException
+from prokurist.errors import (
+    BrokerNotAvailableException,
+    KafkaException,
+    LeaderNotAvailableException,
+    NotControllerException,
+)
 from prokurist.events.call import Call
+from prokurist.events.cluster import Cluster
+from prokurist.network_thread.broker_errors import (
+    LEADER_NOT_AVAILABLE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    topic_error,
+)
 from prokurist.network_thread.cluster.attempts import Verdict
 from prokurist.network_thread.cluster.brokers_to_ask import BrokersToAsk
 from prokurist.network_thread.connections.requests import Lane
-from prokurist.network_thread.error_actions import Action
-from prokurist.types import Node
+from prokurist.network_thread.error_actions import METADATA, Action
+from prokurist.types import Node, TopicPartition, named
+
+if TYPE_CHECKING:
+    from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 
 
 class AnyBroker:
@@ -37,7 +57,7 @@ class AnyBroker:
         self._brokers = brokers
         self._is_shared = is_shared
 
-    async def find(self, call: Call | None) -> Node | None:
+    async def find(self, call: Call) -> Node | None:
         """See `Route`."""
         return await self._brokers.next(call)
 
@@ -55,3 +75,191 @@ class AnyBroker:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._brokers})"
+
+
+class Controller(AnyBroker):
+    """The route to the controller: through any broker, for brokers forward such requests.
+
+    Those that do not (before KRaft) answer NOT_CONTROLLER. From then on the broker is asked
+    that fresh metadata name; a broker of KRaft would name any.
+    """
+
+    def __init__(self, metadata: "MetadataManager") -> None:
+        super().__init__(metadata.brokers)
+        self._metadata = metadata
+        self._is_forwarded = True
+        self._is_stale = False
+
+    async def find(self, call: Call) -> Node | None:
+        """See `Route`."""
+        if self._is_forwarded:
+            return await super().find(call)
+        cluster = self._metadata.cluster
+        if self._is_stale:
+            cluster = await self._metadata.refreshed(call, "the controller")
+            self._is_stale = False
+        node = None if cluster.controller is None else cluster.nodes.get(cluster.controller)
+        if node is None:
+            self._is_stale = True
+            call.met(NotControllerException("no controller is known at present"))
+        return node
+
+    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+        """See `Route`."""
+        self._is_stale = True
+        return super().failed(node, error)
+
+    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+        """See `Route`."""
+        if isinstance(verdict.error, NotControllerException):
+            self._is_forwarded, self._is_stale = False, True
+            self._brokers.answered()
+            return None
+        return super().answered(node, verdict)
+
+
+class ByMetadata:
+    """A route to a broker that metadata name; a failure makes them stale."""
+
+    lane: Final = Lane.GENERAL
+    is_any: Final = False
+
+    def __init__(self, metadata: "MetadataManager") -> None:
+        self._metadata = metadata
+        self._is_stale = False
+
+    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+        """See `Route`: another broker, or another address, may be right by now."""
+        del node
+        if not error.retriable:
+            raise error
+        self._is_stale = True
+        return error
+
+    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+        """See `Route`."""
+        del node
+        self._is_stale = verdict.action is Action.REFRESH
+        return None
+
+
+class Broker(ByMetadata):
+    """The route to the broker with an id, at the address that metadata have for it.
+
+    Args:
+        metadata: Knows the brokers.
+        number: The id.
+        may_leave: True for one that need not come back: a request to it fails once it is not
+            in the cluster any more.
+    """
+
+    def __init__(
+        self, metadata: "MetadataManager", number: int, *, may_leave: bool = False
+    ) -> None:
+        super().__init__(metadata)
+        self.number: int = number
+        self._may_leave = may_leave
+
+    async def find(self, call: Call) -> Node | None:
+        """See `Route`.
+
+        Raises:
+            BrokerNotAvailableException: It has left, and that ends its requests.
+        """
+        node = self._metadata.cluster.nodes.get(self.number)
+        if node is None or self._is_stale:
+            cluster = await self._metadata.refreshed(call, f"broker {self.number}")
+            node = cluster.nodes.get(self.number)
+            self._is_stale = False
+        if node is None:
+            error = BrokerNotAvailableException(
+                f"broker {self.number} is not in the cluster at present"
+            )
+            if self._may_leave:
+                raise error
+            call.met(error)
+        return node
+
+    def __repr__(self) -> str:
+        return f"Broker({self.number})"
+
+
+async def each_broker(metadata: "MetadataManager", call: Call) -> tuple[Broker, ...]:
+    """The routes to all brokers that fresh metadata name; each may leave meanwhile."""
+    cluster = await metadata.refreshed(call, "the brokers that there are")
+    return tuple(Broker(metadata, number, may_leave=True) for number in sorted(cluster.nodes))
+
+
+class Leader(ByMetadata):
+    """The route to the leader of a partition.
+
+    Args:
+        metadata: Knows the leaders.
+        tp: The partition.
+    """
+
+    def __init__(self, metadata: "MetadataManager", tp: TopicPartition) -> None:
+        super().__init__(metadata)
+        self._tp = tp
+
+    async def find(self, call: Call) -> Node | None:
+        """See `Route`.
+
+        Raises:
+            KafkaException: Its topic is refused for good.
+        """
+        leader = self._metadata.cluster.leader(self._tp)
+        if leader is None or self._is_stale:
+            with self._metadata.interest.tracking({self._tp.topic}):
+                cluster = await self._metadata.refreshed(call, f"the leader of {self._tp}")
+            self._is_stale = False
+            report_leaderless(call, cluster, leaderless(cluster, [self._tp]))
+            leader = cluster.leader(self._tp)
+        return leader
+
+    def __repr__(self) -> str:
+        return f"Leader({self._tp})"
+
+
+def by_leader(
+    cluster: Cluster, partitions: Iterable[TopicPartition]
+) -> dict[Node | None, list[TopicPartition]]:
+    """Partitions by their leader; by None where it is not known."""
+    leaders: dict[Node | None, list[TopicPartition]] = {}
+    for tp in partitions:
+        leaders.setdefault(cluster.leader(tp), []).append(tp)
+    return leaders
+
+
+def leaderless(cluster: Cluster, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """The partitions without a known leader that is alive."""
+    return [tp for tp in partitions if cluster.leader(tp) is None]
+
+
+def report_leaderless(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> None:
+    """Note in a call's ledger why partitions have no leader.
+
+    Raises:
+        KafkaException: Some of their topics are refused for good; it names all that
+            are refused for the same reason.
+    """
+    by_code: dict[int, list[TopicPartition]] = {}
+    for tp in unled:
+        view = cluster.topics.get(tp.topic)
+        code = UNKNOWN_TOPIC_OR_PARTITION if view is None else view.error
+        if view is not None and not code:
+            known = tp.partition in view.partitions
+            code = LEADER_NOT_AVAILABLE if known else UNKNOWN_TOPIC_OR_PARTITION
+        by_code.setdefault(code, []).append(tp)
+    for code, partitions in by_code.items():
+        if METADATA.of(code) is Action.FATAL:
+            raise topic_error(METADATA, code, (tp.topic for tp in partitions))
+    for code, partitions in by_code.items():
+        if code == LEADER_NOT_AVAILABLE:
+            call.met(
+                LeaderNotAvailableException(
+                    f"no leader is known for {named(partitions)} at present"
+                )
+            )
+        else:
+            call.met(topic_error(METADATA, code, map(str, partitions)))
