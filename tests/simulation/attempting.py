@@ -64,7 +64,7 @@ def asked(
     """Ask by a route; the outcome is awaited by `result` or `error`."""
     worked = Worked(world, member, timeout)
     attempts = member.side.attempts
-    return worked.start(attempts.asked(route, ListGroups(), codes, worked.call))
+    return worked.start(attempts.request(route, ListGroups(), codes, worked.call))
 
 
 def answered_by(world: World) -> list[int]:

@@ -16,7 +16,7 @@ from prokurist.network_thread.cluster.attempts import Question, Verdict
 from prokurist.network_thread.cluster.routes import AnyBroker, Leader
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer
-from prokurist.network_thread.error_actions import Action
+from prokurist.network_thread.error_actions import Action, table
 from prokurist.network_thread.operations.operation import Operation, Promise
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.wire.group_listing import ListGroups, ListGroupsAnswer
@@ -65,6 +65,16 @@ def test_a_code_without_a_row_is_judged_by_its_class() -> None:
     world.control.fail("ListGroups", 2999, times=None)
     error = asked(world, member, route).error()
     assert "2999" in str(error)
+    assert len(moments(world)) == 2
+
+
+def test_an_action_of_one_manager_alone_ends_a_plain_request() -> None:
+    """It is no reason for another attempt: nothing would have changed."""
+    world, member, route = started()
+    odd = table("ListGroups", {14: (Action.SPLIT, "an action of batches")})
+    world.control.fail("ListGroups", 14, times=None)
+    error = asked(world, member, route, codes=odd).error()
+    assert isinstance(error, CoordinatorLoadInProgressException)
     assert len(moments(world)) == 2
 
 
@@ -118,7 +128,7 @@ def test_a_refusal_that_proves_that_nothing_was_done_is_told(*, undone: bool) ->
     world, member, route = started()
 
     class Write(Once):
-        def take(self, answer: Answer[ListGroupsAnswer]) -> Verdict:
+        def judge(self, answer: Answer[ListGroupsAnswer]) -> Verdict:
             del answer
             error = CoordinatorLoadInProgressException("loading")
             return Verdict(Action.RETRY, error, undone=undone)
@@ -138,7 +148,7 @@ def test_background_work_goes_on_without_a_call() -> None:
     ends: list[object] = []
     member.side.timer.now = world.clock.time
     Operation(
-        member.side.attempts.asked(route, ListGroups(), LIST_GROUPS, met=met.append),
+        member.side.attempts.request(route, ListGroups(), LIST_GROUPS, note=met.append),
         "a test",
         lambda answer, error: ends.append(error or answer),
     )
@@ -199,7 +209,7 @@ class Once(Question[ListGroupsAnswer]):
         """Send it as a write."""
         return client.send(node, ListGroups(), call=self.call, effect=True)
 
-    def take(self, answer: Answer[ListGroupsAnswer]) -> Verdict:
+    def judge(self, answer: Answer[ListGroupsAnswer]) -> Verdict:
         """One answer less to wait for."""
         del answer
         self.left -= 1

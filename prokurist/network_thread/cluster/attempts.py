@@ -3,8 +3,8 @@
 Thread: the network thread alone.
 
 A request needs three things: a message of `wire/`, a table of error codes, and a route to a
-broker. `Attempts.asked` takes these. Work that changes between its attempts is a `Question` of
-its own, for `Attempts.ask`. In each round
+broker. `Attempts.request` takes these. Work that changes between its attempts is a `Question`
+of its own, for `Attempts.ask`. In each round
 
     the route finds a broker ─► the question is sent ─► its answer is judged
       ▲                                                     │
@@ -16,7 +16,7 @@ its own, for `Attempts.ask`. In each round
 """
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
@@ -33,15 +33,18 @@ from prokurist.types import Node
 
 Response = TypeVar("Response")
 
+AGAIN: Final = frozenset({Action.RETRY, Action.REFRESH, Action.REDISCOVER})
+"""Actions that another attempt follows, whatever the request is."""
+
 
 class Verdict(NamedTuple):
     """The meaning of an answer.
 
     Attributes:
-        action: The action that it asks for.
-        error: The error; None if there is none.
-        undone: True if it proves that the request changed nothing.
-        wrote: True for an accepted write, which proves that a coordinator can write.
+        action: The action of its error code.
+        error: The error; None for success.
+        undone: True if the request is known to have changed nothing.
+        wrote: True for an accepted write: the coordinator can write.
     """
 
     action: Action
@@ -60,18 +63,18 @@ class Route(Protocol):
 
     @property
     def is_any(self) -> bool:
-        """True if another broker would do as well: no connection is waited for in vain."""
+        """True if any other broker would do: no connection is waited for in vain."""
         ...
 
     async def find(self, call: Call) -> Node | None:
-        """Return the broker; None if none is known yet, and the ledger shows why.
+        """Return the broker; None while none is known, with the reason in the ledger.
 
         Raises:
             KafkaException: None will be known, however long one waits.
         """
         ...
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """Note that a broker gave no answer; returns the error to report.
 
         Raises:
@@ -79,7 +82,7 @@ class Route(Protocol):
         """
         ...
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """Note an answer, which may refute the route; returns the error to report."""
         ...
 
@@ -88,7 +91,7 @@ class Question(Generic[Response]):
     """Work for a broker, asked for until nothing of it is left.
 
     Attributes:
-        call: The call that it is for; None in the background.
+        call: The call to be answered; None in the background.
     """
 
     call: Call | None = None
@@ -102,7 +105,7 @@ class Question(Generic[Response]):
         """Send a request for what is left."""
         raise NotImplementedError
 
-    def take(self, answer: Answer[Response]) -> Verdict:
+    def judge(self, answer: Answer[Response]) -> Verdict:
         """Take an answer, and judge it.
 
         Raises:
@@ -110,7 +113,7 @@ class Question(Generic[Response]):
         """
         raise NotImplementedError
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """Note the error of an attempt."""
 
     async def recover(self, verdict: Verdict) -> None:
@@ -135,7 +138,7 @@ class Attempts:
         self._timer = timer
         self._backoff = backoff
 
-    async def asked(
+    async def request(
         self,
         route: Route,
         request: Request[Response],
@@ -143,7 +146,7 @@ class Attempts:
         call: Call | None = None,
         *,
         effect: bool = False,
-        met: Callable[[KafkaException], None] | None = None,
+        note: Callable[[KafkaException], None] | None = None,
         failure: Callable[[int], KafkaException] | None = None,
         reason: str | None = None,
     ) -> Response:
@@ -153,9 +156,9 @@ class Attempts:
             route: Its destination.
             request: The message; its answer has an `error`.
             table: Actions by error code.
-            call: The call that it is for; None in the background.
+            call: The call to be answered; None in the background.
             effect: True if it changes state on the broker.
-            met: Called with the error of each failed attempt.
+            note: Called with the error of each failed attempt.
             failure: Makes the exception for a code; None for that of the table.
             reason: The name of its pauses in the Timer.
 
@@ -163,7 +166,7 @@ class Attempts:
             KafkaException: No other attempt can help.
         """
         question = OneRequest(
-            route, request, table, call, effect=effect, met=met, failure=failure
+            route, request, table, call, effect=effect, note=note, failure=failure
         )
         await self.ask(route, question, self.retries(call, reason))
         return question.response
@@ -200,16 +203,16 @@ class Attempts:
         except Withdrawn:
             raise
         except KafkaException as failure:
-            error = route.failed(node, failure)
-            question.met(error)
+            error = route.note_failure(node, failure)
+            question.note(error)
             if call is not None:
                 call.met(error)
             return
-        verdict = question.take(answer)
-        told = route.answered(node, verdict)
+        verdict = question.judge(answer)
+        told = route.note_answer(node, verdict)
         if verdict.error is None:
             return
-        question.met(told or verdict.error)
+        question.note(told or verdict.error)
         if call is not None and answer.attempt is not None:
             outcome = type(verdict.error).__name__
             call.ended(
@@ -228,7 +231,7 @@ class Attempts:
 
 
 class OneRequest(Question[Response]):
-    """A request that stays the same, and whose answer has one error code."""
+    """A request without changes between attempts, and with one error code in its answer."""
 
     def __init__(
         self,
@@ -238,7 +241,7 @@ class OneRequest(Question[Response]):
         call: Call | None,
         *,
         effect: bool,
-        met: Callable[[KafkaException], None] | None,
+        note: Callable[[KafkaException], None] | None,
         failure: Callable[[int], KafkaException] | None,
     ) -> None:
         self.call = call
@@ -246,7 +249,7 @@ class OneRequest(Question[Response]):
         self._request = request
         self._table = table
         self._effect = effect
-        self._met = met
+        self._note = note
         self._failure = failure or table.error
         self._responses: list[Response] = []
 
@@ -271,19 +274,20 @@ class OneRequest(Question[Response]):
             any_broker=self._route.is_any,
         )
 
-    def take(self, answer: Answer[Response]) -> Verdict:
+    def judge(self, answer: Answer[Response]) -> Verdict:
         """See `Question`."""
-        code: int = answer.response.error  # type: ignore[attr-defined]  # see `Attempts.asked`
+        code: int = answer.response.error  # type: ignore[attr-defined]  # see `Attempts.request`
         action = self._table.of(code)
-        if action is not Action.DONE:
-            return Verdict(action, self._failure(code))
-        self._responses.append(answer.response)
-        return Verdict(action, wrote=self._effect)
+        if action is Action.DONE:
+            self._responses.append(answer.response)
+            return Verdict(action, wrote=self._effect)
+        # An action that only its own manager can take must not become a loop.
+        return Verdict(action if action in AGAIN else Action.FATAL, self._failure(code))
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """See `Question`."""
-        if self._met is not None:
-            self._met(error)
+        if self._note is not None:
+            self._note(error)
 
     def __repr__(self) -> str:
         return f"OneRequest({self._request.api})"

@@ -6,8 +6,8 @@ Thread: the network thread alone.
   wait and leaves the look-up to the others. A look-up goes on for as long as a call waits, and
   no longer: an idle client sends no FindCoordinator.
 - Keys that are looked up together share a request; brokers before 3.0 get one for each.
-- What is known of a key ends with a refusal (NOT_COORDINATOR), with a lost connection, and
-  with its last user: `Coordinators` keeps no key of its own.
+- A key's coordinator is forgotten after a refusal (NOT_COORDINATOR), with a lost connection,
+  and with the key's last user: `Coordinators` has weak references alone.
 - The last requests before the client closes wait for a look-up only if it can succeed in time:
   not when every broker refuses connections, and not when the next attempt lies beyond the
   deadline. A silent broker is waited for.
@@ -321,7 +321,7 @@ class Coordinator:
         """See `Route`."""
         return await self.known(call)
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`: one that does not answer may be none any more.
 
         Raises:
@@ -332,7 +332,7 @@ class Coordinator:
         self.forget(node, error)
         return error
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         if verdict.action is Action.REDISCOVER and verdict.error is not None:
             self.forget(node, verdict.error)
@@ -440,7 +440,7 @@ class CoordinatorSearch(Question[Found]):
         responses = (each.response for each in answers)
         return Answer(dict(zip(keys, responses, strict=True)), None, node)
 
-    def take(self, answer: Answer[Found]) -> Verdict:
+    def judge(self, answer: Answer[Found]) -> Verdict:
         """See `Question`."""
         worst: Verdict | None = None
         for key in self._asked:
@@ -474,7 +474,7 @@ class CoordinatorSearch(Question[Found]):
             )
         return error
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """See `Question`: each key has its own error, or that of the broker."""
         self._settle()
         out_of_reach = self._coordinators.metadata.brokers.all_have_refused

@@ -4,11 +4,11 @@ Thread: the network thread alone. `Attempts` uses them. A route resolves to a br
 None while none is known; the call's ledger then has the reason. An answer that refutes a route
 has it resolved again.
 
-    AnyBroker    the least loaded one that has not failed
-    Controller   any, or the one that metadata name, once a broker is not the controller
-    Broker       the one with an id; `each_broker` is all that there are
-    Leader       that of a partition; `LeaderQueries` asks those of many
-    Coordinator  (in `coordinators`) that of a group, or of a transactional id
+    AnyBroker    the least loaded broker without a failure
+    Controller   any broker; after NOT_CONTROLLER, the controller of the metadata
+    Broker       a broker by its id; `each_broker` makes the routes to all
+    Leader       the leader of a partition; `LeaderQueries` asks the leaders of many
+    Coordinator  (in `coordinators`) the coordinator of a group or a transactional id
 """
 
 from collections.abc import Callable, Iterable
@@ -42,8 +42,8 @@ class AnyBroker:
 
     Args:
         brokers: The candidates.
-        is_shared: Returns True for errors that another broker may repeat: such an error is
-            raised if no other broker can help (`BrokersToAsk.failed`). Others are passed by.
+        is_shared: Returns True for errors of all brokers: `BrokersToAsk.failed` raises these
+            if no other broker can help. Other errors are passed by.
     """
 
     lane: Final = Lane.GENERAL
@@ -61,12 +61,12 @@ class AnyBroker:
         """See `Route`."""
         return await self._brokers.next(call)
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`."""
         brokers = self._brokers
         return (brokers.failed if self._is_shared(error) else brokers.suspect)(node, error)
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`; an answer that a broker should not give makes it suspect."""
         if verdict.action is Action.REDISCOVER and verdict.error is not None:
             return self._brokers.suspect(node, verdict.error)
@@ -80,8 +80,8 @@ class AnyBroker:
 class Controller(AnyBroker):
     """The route to the controller: through any broker, for brokers forward such requests.
 
-    Those that do not (before KRaft) answer NOT_CONTROLLER. From then on the broker is asked
-    that fresh metadata name; a broker of KRaft would name any.
+    Brokers before KRaft answer NOT_CONTROLLER instead. From then on the controller of fresh
+    metadata is asked; in KRaft, metadata name any broker as the controller.
     """
 
     def __init__(self, metadata: "MetadataManager") -> None:
@@ -104,22 +104,22 @@ class Controller(AnyBroker):
             call.met(NotControllerException("no controller is known at present"))
         return node
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`."""
         self._is_stale = True
-        return super().failed(node, error)
+        return super().note_failure(node, error)
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         if isinstance(verdict.error, NotControllerException):
             self._is_forwarded, self._is_stale = False, True
             self._brokers.answered()
             return None
-        return super().answered(node, verdict)
+        return super().note_answer(node, verdict)
 
 
 class ByMetadata:
-    """A route to a broker that metadata name; a failure makes them stale."""
+    """A route by metadata; a failure makes them stale."""
 
     lane: Final = Lane.GENERAL
     is_any: Final = False
@@ -128,7 +128,7 @@ class ByMetadata:
         self._metadata = metadata
         self._is_stale = False
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`: another broker, or another address, may be right by now."""
         del node
         if not error.retriable:
@@ -136,7 +136,7 @@ class ByMetadata:
         self._is_stale = True
         return error
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         del node
         self._is_stale = verdict.action is Action.REFRESH
@@ -144,13 +144,12 @@ class ByMetadata:
 
 
 class Broker(ByMetadata):
-    """The route to the broker with an id, at the address that metadata have for it.
+    """The route to the broker with an id, at its address in metadata.
 
     Args:
         metadata: Knows the brokers.
         number: The id.
-        may_leave: True for one that need not come back: a request to it fails once it is not
-            in the cluster any more.
+        may_leave: True to fail requests once the broker is not in the cluster any more.
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class Broker(ByMetadata):
         """See `Route`.
 
         Raises:
-            BrokerNotAvailableException: It has left, and that ends its requests.
+            BrokerNotAvailableException: The broker has left, and may.
         """
         node = self._metadata.cluster.nodes.get(self.number)
         if node is None or self._is_stale:

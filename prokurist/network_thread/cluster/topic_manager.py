@@ -176,7 +176,7 @@ class TopicsQuestion(Question[MetadataAnswer]):
         request = Metadata(names, (), self._create)
         return client.send(node, request, call=self.call, any_broker=True)
 
-    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+    def judge(self, answer: Answer[MetadataAnswer]) -> Verdict:
         """See `Question`."""
         fault = self._metadata.fault_of(answer.response)
         if fault is not None:

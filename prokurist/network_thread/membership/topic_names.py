@@ -105,7 +105,7 @@ class TopicNames(Question[MetadataAnswer]):
             node, Metadata(topic_ids=tuple(sorted(self._wanted))), any_broker=True
         )
 
-    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+    def judge(self, answer: Answer[MetadataAnswer]) -> Verdict:
         """See `Question`; the next answer may have the other names."""
         found = {
             each.topic_id: each.name

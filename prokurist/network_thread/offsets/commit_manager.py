@@ -154,8 +154,8 @@ class CommitManager:
             except KafkaException as error:
                 self.coordinator.forget(node, error)
                 raise
-            verdict = question.take(answer)
-            self.coordinator.answered(node, verdict)
+            verdict = question.judge(answer)
+            self.coordinator.note_answer(node, verdict)
             if verdict.action is Action.RENEW:
                 raise self.identities.refusal(identity, offsets, verdict.error)
             if verdict.error is not None:
@@ -246,7 +246,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
             if coordinator.is_at(node):
                 failed = refused(answer, left)
                 self._identities.heed(self._identity, sent_as, failed.values())
-                coordinator.answered(node, self._judged(failed))
+                coordinator.note_answer(node, self._judged(failed))
 
         request = OffsetCommit(
             coordinator.key,
@@ -261,7 +261,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
             node, request, call=self.call, lane=Lane.COORDINATOR, effect=True, late=late
         )
 
-    def take(self, answer: Answer[OffsetCommitAnswer]) -> Verdict:
+    def judge(self, answer: Answer[OffsetCommitAnswer]) -> Verdict:
         """See `Question`."""
         left = self._left
         failed = self._failed = refused(answer.response, left)
@@ -359,7 +359,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
         )
         return client.send(node, request, call=self.call, lane=Lane.COORDINATOR)
 
-    def take(self, answer: Answer[OffsetFetchAnswer]) -> Verdict:
+    def judge(self, answer: Answer[OffsetFetchAnswer]) -> Verdict:
         """See `Question`."""
         response, counters = answer.response, self._commits.counters
         failed = {tp: response.error for tp in self._left if response.error}
