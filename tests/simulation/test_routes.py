@@ -175,7 +175,7 @@ def found(
 ) -> dict[str, object]:
     """Look some keys up together; each with its broker's number, or its error."""
     work = Worked(world, member, 10.0)
-    answer = work.start(member.side.coordinators.find(work.call, kind, keys)).result()
+    answer = work.start(member.side.coordinators.find_all(work.call, kind, keys)).result()
     return {each.key: end.id if isinstance(end, Node) else end for each, end in answer.items()}
 
 

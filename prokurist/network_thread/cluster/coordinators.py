@@ -104,7 +104,7 @@ class Coordinators:
             coordinator = self._of[kind, key] = Coordinator(self, kind, key)
         return coordinator
 
-    async def find(
+    async def find_all(
         self, call: Call, kind: CoordinatorOf, keys: Iterable[str]
     ) -> dict["Coordinator", Node | KafkaException]:
         """Look several keys up together; a key that is refused does not end the others.
@@ -143,7 +143,7 @@ class Coordinators:
 async def outcome(call: Call, coordinator: "Coordinator") -> Node | KafkaException:
     """The broker, or why there is none."""
     try:
-        return await coordinator.known(call)
+        return await coordinator.find(call)
     except Withdrawn:
         raise
     except KafkaException as error:
@@ -220,8 +220,8 @@ class Coordinator:
         """Return True if the node is the coordinator, as far as is known."""
         return self._node == node
 
-    async def known(self, call: Call, *, last: bool = False) -> Node:
-        """The coordinator; looks it up first if it is not known.
+    async def find(self, call: Call, *, last: bool = False) -> Node:
+        """See `Route`: the coordinator, looked up if it is not known.
 
         Args:
             call: Who waits.
@@ -316,10 +316,6 @@ class Coordinator:
         return f"{KINDS[self._kind]} {self.key}"
 
     # --- its requests ----------------------------------------------------------------
-
-    async def find(self, call: Call) -> Node | None:
-        """See `Route`."""
-        return await self.known(call)
 
     def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`: one that does not answer may be none any more.

@@ -127,7 +127,7 @@ class ConsumerHeartbeats:
             is_first = self._told is None
             if is_first:
                 await self._patterns.found(call)
-            node = await context.coordinator.known(call)
+            node = await context.coordinator.find(call)
             if is_first:
                 look_ahead(context, node)
         except Withdrawn:

@@ -144,7 +144,7 @@ class CommitManager:
         with self.counters.counted("async", lambda: self._timer.now):
             self._lookups.part()
             question = CommitQuestion(self, call, offsets, identity, topics)
-            node = await self.coordinator.known(call)
+            node = await self.coordinator.find(call)
             sent = question.send(self._client, node)
             call.wait_begins(self._client.awaited(Lane.COORDINATOR, node), self._timer.now)
             try:
