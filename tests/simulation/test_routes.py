@@ -248,12 +248,12 @@ def test_a_coordinator_is_known_for_as_long_as_something_asks_for_it() -> None:
     found(world, member, "a", "b", "c")
     assert len(coordinators) == before
     asked(world, member, kept).result()
-    assert kept.name is not None
+    assert repr(kept).startswith("Coordinator(group a, broker 1")
     world.control.disconnect(1)
     world.clock.sleep(1.0)
-    assert kept.name is None
+    assert repr(kept) == "Coordinator(group a, unknown)"
     assert asked(world, member, kept).result().error == 0
-    assert kept.name is not None
+    assert repr(kept).startswith("Coordinator(group a, broker 1")
 
 
 def test_a_look_up_ends_with_the_last_call_that_waits_for_it() -> None:

@@ -92,9 +92,13 @@ class Question(Generic[Response]):
 
     Attributes:
         call: The call to be answered; None in the background.
+        pause: The name of its pauses in the Timer; None to name them after the call.
+        retries: Its pauses and failures, while it is asked.
     """
 
     call: Call | None = None
+    pause: str | None = None
+    retries: Retries
 
     @property
     def is_over(self) -> bool:
@@ -148,7 +152,7 @@ class Attempts:
         effect: bool = False,
         note: Callable[[KafkaException], None] | None = None,
         failure: Callable[[int], KafkaException] | None = None,
-        reason: str | None = None,
+        pause: str | None = None,
     ) -> Response:
         """Send a request until it is answered without an error.
 
@@ -160,7 +164,7 @@ class Attempts:
             effect: True if it changes state on the broker.
             note: Called with the error of each failed attempt.
             failure: Makes the exception for a code; None for that of the table.
-            reason: The name of its pauses in the Timer.
+            pause: The name of its pauses in the Timer; None to name them after the call.
 
         Raises:
             KafkaException: No other attempt can help.
@@ -168,23 +172,17 @@ class Attempts:
         question = OneRequest(
             route, request, table, call, effect=effect, note=note, failure=failure
         )
-        await self.ask(route, question, self.retries(call, reason))
+        question.pause = pause
+        await self.ask(route, question)
         return question.response
 
-    async def ask(
-        self, route: Route, question: Question[Response], retries: Retries | None = None
-    ) -> None:
+    async def ask(self, route: Route, question: Question[Response]) -> None:
         """Ask a question until nothing of it is left.
-
-        Args:
-            route: Its destination.
-            question: The question.
-            retries: The pauses; None for those of its call.
 
         Raises:
             KafkaException: No other attempt can help.
         """
-        retries = retries or self.retries(question.call)
+        retries = question.retries = self.retries(question.call, question.pause)
         waiting = question.call or Call("background", self._timer.now, NEVER)
         while not question.is_over:
             node = await route.find(waiting)

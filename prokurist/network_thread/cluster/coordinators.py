@@ -383,6 +383,8 @@ class CoordinatorSearch(Question[Found]):
         wanted: The coordinators to look for.
     """
 
+    pause = "coordinator look-up backoff"
+
     def __init__(
         self, coordinators: Coordinators, kind: CoordinatorOf, wanted: Iterable[Coordinator]
     ) -> None:
@@ -392,7 +394,6 @@ class CoordinatorSearch(Question[Found]):
         self._outcomes: dict[Coordinator, Node | KafkaException] = {}
         self._errors: dict[str, KafkaException] = {}
         self._asked: tuple[str, ...] = ()
-        self._retries = coordinators.attempts.retries(reason="coordinator look-up backoff")
         self._running: Operation[None] | None = None
         for each in self._wanted.values():
             each.begin_search(self)
@@ -400,7 +401,7 @@ class CoordinatorSearch(Question[Found]):
     def start(self) -> None:
         """Begin to look."""
         coordinators = self._coordinators
-        work = coordinators.attempts.ask(coordinators.route, self, self._retries)
+        work = coordinators.attempts.ask(coordinators.route, self)
         running = Operation(work, "FindCoordinator", self._ended)
         self._running = None if running.ended else running
 
@@ -476,7 +477,7 @@ class CoordinatorSearch(Question[Found]):
         out_of_reach = self._coordinators.metadata.brokers.all_have_refused
         for key, coordinator in tuple(self._wanted.items()):
             coordinator.search_failed(
-                self._errors.pop(key, error), self._retries.next, out_of_reach=out_of_reach
+                self._errors.pop(key, error), self.retries.next, out_of_reach=out_of_reach
             )
 
     async def recover(self, verdict: Verdict) -> None:

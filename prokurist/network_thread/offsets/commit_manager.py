@@ -46,8 +46,6 @@ from prokurist.network_thread.wire.committed_offsets import (
 )
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 
-PAUSE = "commit backoff"
-
 REQUEST_TIMED_OUT = 7
 APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 """Codes after which the coordinator's log may hold the commit all the same.
@@ -129,8 +127,7 @@ class CommitManager:
         with self.counters.counted(kind, lambda: self._timer.now):
             self._lookups.part()
             question = CommitQuestion(self, call, offsets, identity, topics, overtaken, table)
-            retries = self._attempts.retries(call, PAUSE)
-            await self._attempts.ask(self.coordinator, question, retries)
+            await self._attempts.ask(self.coordinator, question)
             return question.taken
 
     async def commit_once(
@@ -185,8 +182,7 @@ class CommitManager:
     ) -> Committed:
         question = CommittedQuestion(self, call, partitions, told, stable=stable)
         try:
-            retries = self._attempts.retries(call, PAUSE)
-            await self._attempts.ask(self.coordinator, question, retries)
+            await self._attempts.ask(self.coordinator, question)
             return question.found
         finally:
             self.counters.unsettled -= partitions
@@ -203,6 +199,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
     """
 
     call: Call
+    pause = "commit backoff"
 
     def __init__(
         self,
@@ -318,6 +315,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
     """
 
     call: Call
+    pause = "commit backoff"
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ class ProducerIds:
             INIT_PRODUCER_ID,
             note=self._note,
             failure=refusal,
-            reason="producer id backoff",
+            pause="producer id backoff",
         )
         self._is_given(ProducerId(answer.producer_id, answer.epoch))
 
