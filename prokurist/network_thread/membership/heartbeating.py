@@ -164,7 +164,7 @@ class Heartbeats(Generic[AnswerT]):
             is_first = self._told is None
             if is_first:
                 await self._patterns.found(call)
-            node = await context.coordinator.known(call)
+            node = await context.coordinator.find(call)
             if is_first:
                 self._prepare(node)
         except Withdrawn:

@@ -46,8 +46,6 @@ from prokurist.network_thread.wire.committed_offsets import (
 )
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 
-PAUSE = "commit backoff"
-
 REQUEST_TIMED_OUT = 7
 APPLIED = frozenset({REQUEST_TIMED_OUT, 15, 20})
 """Codes after which the coordinator's log may hold the commit all the same.
@@ -129,8 +127,7 @@ class CommitManager:
         with self.counters.counted(kind, lambda: self._timer.now):
             self._lookups.part()
             question = CommitQuestion(self, call, offsets, identity, topics, overtaken, table)
-            retries = self._attempts.retries(call, PAUSE)
-            await self._attempts.ask(self.coordinator, question, retries)
+            await self._attempts.ask(self.coordinator, question)
             return question.taken
 
     async def commit_once(
@@ -144,7 +141,7 @@ class CommitManager:
         with self.counters.counted("async", lambda: self._timer.now):
             self._lookups.part()
             question = CommitQuestion(self, call, offsets, identity, topics)
-            node = await self.coordinator.known(call)
+            node = await self.coordinator.find(call)
             sent = question.send(self._client, node)
             call.wait_begins(self._client.awaited(Lane.COORDINATOR, node), self._timer.now)
             try:
@@ -154,8 +151,8 @@ class CommitManager:
             except KafkaException as error:
                 self.coordinator.forget(node, error)
                 raise
-            verdict = question.take(answer)
-            self.coordinator.answered(node, verdict)
+            verdict = question.judge(answer)
+            self.coordinator.note_answer(node, verdict)
             if verdict.action is Action.RENEW:
                 raise self.identities.refusal(identity, offsets, verdict.error)
             if verdict.error is not None:
@@ -185,8 +182,7 @@ class CommitManager:
     ) -> Committed:
         question = CommittedQuestion(self, call, partitions, told, stable=stable)
         try:
-            retries = self._attempts.retries(call, PAUSE)
-            await self._attempts.ask(self.coordinator, question, retries)
+            await self._attempts.ask(self.coordinator, question)
             return question.found
         finally:
             self.counters.unsettled -= partitions
@@ -203,6 +199,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
     """
 
     call: Call
+    pause = "commit backoff"
 
     def __init__(
         self,
@@ -246,7 +243,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
             if coordinator.is_at(node):
                 failed = refused(answer, left)
                 self._identities.heed(self._identity, sent_as, failed.values())
-                coordinator.answered(node, self._judged(failed))
+                coordinator.note_answer(node, self._judged(failed))
 
         request = OffsetCommit(
             coordinator.key,
@@ -261,7 +258,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
             node, request, call=self.call, lane=Lane.COORDINATOR, effect=True, late=late
         )
 
-    def take(self, answer: Answer[OffsetCommitAnswer]) -> Verdict:
+    def judge(self, answer: Answer[OffsetCommitAnswer]) -> Verdict:
         """See `Question`."""
         left = self._left
         failed = self._failed = refused(answer.response, left)
@@ -318,6 +315,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
     """
 
     call: Call
+    pause = "commit backoff"
 
     def __init__(
         self,
@@ -359,7 +357,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
         )
         return client.send(node, request, call=self.call, lane=Lane.COORDINATOR)
 
-    def take(self, answer: Answer[OffsetFetchAnswer]) -> Verdict:
+    def judge(self, answer: Answer[OffsetFetchAnswer]) -> Verdict:
         """See `Question`."""
         response, counters = answer.response, self._commits.counters
         failed = {tp: response.error for tp in self._left if response.error}

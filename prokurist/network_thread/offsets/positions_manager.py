@@ -41,9 +41,9 @@ from prokurist.events.position_state import Position
 from prokurist.events.positions import PositionRequest, Positions
 from prokurist.events.topic_ids import TopicIds
 from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.leader_queries import RowT
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.commit_manager import CommitManager
-from prokurist.network_thread.offsets.leader_query import RowT
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
 from prokurist.network_thread.offsets.position_search import (

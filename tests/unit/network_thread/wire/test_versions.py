@@ -23,7 +23,12 @@ from prokurist.network_thread.wire.log_offsets import (
     OffsetForLeaderEpoch,
     OffsetQuestion,
 )
-from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator, Metadata
+from prokurist.network_thread.wire.metadata import (
+    CoordinatorOf,
+    FindCoordinator,
+    FindCoordinators,
+    Metadata,
+)
 from prokurist.network_thread.wire.request import Limit, Request
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
 from prokurist.types import OffsetAndMetadata, TopicPartition
@@ -130,6 +135,9 @@ def listing(timestamp: int, *, read_committed: bool = False) -> ListOffsets:
         (Metadata(topic_ids=(ID,)), 12, 13),
         (FindCoordinator("g"), 0, 6),
         (FindCoordinator("t", CoordinatorOf.TRANSACTION), 1, 6),
+        (FindCoordinator("s", CoordinatorOf.SHARE), 6, 6),
+        (FindCoordinators(("g", "h")), 4, 6),
+        (FindCoordinators(("s",), CoordinatorOf.SHARE), 6, 6),
         (commit("a"), 2, 9),
         (commit("a", topic_ids={"a": ID}), 2, 10),
         (commit("a", "b", topic_ids={"a": ID}), 2, 9),
