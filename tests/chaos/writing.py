@@ -325,8 +325,12 @@ class Writer:
                 thread.start()
             for thread in threads[1:]:
                 thread.join()
-        timeout = self._lot.choice([0.0, 0.5, CLOSE])
+        timeout, owed = self._lot.choice([0.0, 0.5, CLOSE]), thread_waits()
         self.timed("close", timeout, lambda: producer.close(timeout))
+        # A network thread that was ready and not run owes its last callbacks yet.
+        until = time.monotonic() + starved_since(owed)
+        while any(each.pending for each in streams) and time.monotonic() < until:
+            time.sleep(0.01)
         for thread in threads[:1] if len(threads) > 1 else ():
             thread.join(self.style.max_block + 1.0)
             if thread.is_alive():

@@ -31,9 +31,6 @@ WORDS: Final = ("", "orders", "other", "x" * 3000, "\0", "\u202e", "é" * 300, "
 TIMES: Final = (0, 100, 500, -1, -(2**31))
 """Milliseconds for which a broker throttles: a client has to be silent for all of them."""
 
-INDEXES: Final = (-1, 0, 1, 2, 3, 7, 100, 1000)
-"""Numbers of partitions: a producer keeps a queue for each below the greatest."""
-
 Slot = tuple[Field, dict[str, Any], str]
 """A field, the structure that holds it, and the way to it."""
 
@@ -115,8 +112,6 @@ class Contradictions:
             return pick(CODES)
         if "throttle" in field.name:
             return pick(TIMES)
-        if field.name == "partition_index":
-            return pick((int(value) + 1, pick(INDEXES)))
         if field.kind in FIXED:
             near = int(value) + pick((1, -1, 2, 100, -100, 10**6))
             return pick((pick(NUMBERS), near, self._lot.getrandbits(pick((2, 8, 31, 63)))))

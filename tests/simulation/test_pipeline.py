@@ -414,7 +414,9 @@ def test_a_thread_that_was_not_let_run_writes_what_is_late() -> None:
         ("full", "full: the broker does not read what was written before"),
     ],
 )
-def test_a_ready_connection_names_what_keeps_a_request(obstacle: str, words: str) -> None:
+def test_a_ready_connection_names_what_keeps_a_request(
+    monkeypatch: pytest.MonkeyPatch, obstacle: str, words: str
+) -> None:
     """B484: never that it is ready."""
     world = World()
     member = world.client(request_timeout_ms=2_000)
@@ -426,7 +428,7 @@ def test_a_ready_connection_names_what_keeps_a_request(obstacle: str, words: str
     elif obstacle == "holds":
         pipeline.holds = True
     else:
-        member.network.writable = lambda _number: False  # type: ignore[method-assign]
+        monkeypatch.setattr(member.network, "writable", lambda _number: False)
     late = Asked(world, member, node(world))
     world.clock.sleep(3.0)
     assert type(late.error) is TimeoutException

@@ -92,7 +92,7 @@ class Connection:
             counters=counters,
             suspect=self.failed,
             flush=self.flush,
-            state=self._standing,
+            state=self._obstacle,
             arriving=lambda: network.arriving(self.number),
         )
         self._idleness = Idleness(self.pipeline, timer, limits.idle, self._close_unused)
@@ -248,8 +248,8 @@ class Connection:
         waits = "" if sasl is None else sasl.waits_for
         return f"{self.state.value}, and waited for {waits}" if waits else self.state.value
 
-    def _standing(self) -> str:
-        """What keeps requests from being written."""
+    def _obstacle(self) -> str:
+        """Return the obstacle of queued requests, or the stage of connecting."""
         if self.throttled:
             return "throttled"
         if self.state is not ConnectionState.READY:

@@ -107,7 +107,7 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
                 start = records.next_offsets()[wanted.partition].offset
                 yield records
         except TimeoutException as error:
-            gone = _what_is_gone(consumer, wanted, start, look)
+            gone = _find_loss(consumer, wanted, start, look)
             if gone is None:
                 error.add_note(
                     f"Attempt {attempt} of this task waits {patience:g} s for a record, and "
@@ -138,7 +138,7 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
             return
 
 
-def _what_is_gone(
+def _find_loss(
     consumer: KafkaConsumer, wanted: OffsetRange, position: int, seconds: float
 ) -> str | None:
     """Return why a range ends where reading has come, in words; None for any other log.

@@ -8,7 +8,6 @@ from prokurist import errors
 from prokurist.cli import app, entry
 from prokurist.cli.errors import Failed
 from prokurist.errors import Attempt, DisconnectException, KafkaException, TimeoutException
-from prokurist.types import Node
 
 CONNECTS = DisconnectException("nothing listens there")
 ERRORS: list[Exception] = [
@@ -22,7 +21,7 @@ ERRORS: list[Exception] = [
     TimeoutException(
         operation="list_topics",
         timeout=1.0,
-        attempts=[Attempt("Metadata", Node(1, "b", 9092), 0.0, 0.1, "answered")],
+        attempts=[Attempt("Metadata", "broker 1 (b:9092)", 0.0, 0.1, "answered")],
         last_error=CONNECTS,
     ),
     Failed("it has failed"),
