@@ -1,6 +1,7 @@
 """The loop of attempts: actions by code, pauses, the ledger, and the end of a call."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import pytest
 
@@ -12,6 +13,7 @@ from prokurist.errors import (
     TopicAuthorizationException,
     UnsupportedVersionException,
 )
+from prokurist.events.call import Call
 from prokurist.network_thread.cluster.attempts import Question, Verdict
 from prokurist.network_thread.cluster.routes import AnyBroker, Leader
 from prokurist.network_thread.connections.network_client import NetworkClient
@@ -156,6 +158,28 @@ def test_background_work_goes_on_without_a_call() -> None:
     world.clock.sleep(5.0)
     assert len(met) == 3
     assert isinstance(ends[0], ListGroupsAnswer)
+
+
+def test_background_work_keeps_no_ledger_of_all_attempts() -> None:
+    """It may go on for days: each attempt notes its waits in a call of its own."""
+    world, member, _ = started()
+
+    class Watched(AnyBroker):
+        calls: ClassVar[list[Call]] = []
+
+        async def find(self, call: Call) -> Node | None:
+            self.calls.append(call)
+            return await super().find(call)
+
+    world.control.fail("ListGroups", 14, times=3)
+    route = Watched(member.side.metadata.brokers)
+    member.side.timer.now = world.clock.time
+    work = member.side.attempts.request(route, ListGroups(), LIST_GROUPS)
+    operation = Operation(work, "a test", lambda _answer, _error: None)
+    member.network.wake()
+    world.clock.sleep(5.0)
+    assert operation.ended
+    assert len(Watched.calls) == len(set(map(id, Watched.calls))) == 4
 
 
 def test_work_that_is_over_asks_nothing() -> None:

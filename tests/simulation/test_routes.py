@@ -279,6 +279,27 @@ def test_a_look_up_ends_with_the_last_call_that_waits_for_it() -> None:
     assert route.is_unsought
 
 
+def test_a_key_is_left_out_of_a_look_up_once_nothing_waits_for_it() -> None:
+    """Of two keys that were looked up together, one is; the other begins again later."""
+    world = many()
+    member = world.client(fetches=False)
+    fault = world.control.fail("FindCoordinator", 15, times=None)
+    both = Worked(world, member, 2.0)
+    work = member.side.coordinators.find_all(both.call, CoordinatorOf.GROUP, ["a", "b"])
+    both.start(work)
+    one = asked(
+        world, member, member.side.coordinators.of(CoordinatorOf.GROUP, "a"), timeout=9.0
+    )
+    assert isinstance(both.error(), TimeoutException)
+    world.clock.sleep(2.0)
+    fault.undo()
+    assert one.result().error == 0
+    entries = world.cluster.journal.entries("FindCoordinator")
+    assert list(entries[0].request.body.coordinator_keys) == ["a", "b"]
+    assert list(entries[-1].request.body.coordinator_keys) == ["a"]
+    assert found(world, member, "b") == {"b": 2}
+
+
 def test_a_route_says_where_it_leads() -> None:
     """Reprs name the class and the destination."""
     world, member = two()

@@ -183,9 +183,10 @@ class Attempts:
             KafkaException: No other attempt can help.
         """
         retries = question.retries = self.retries(question.call, question.pause)
-        waiting = question.call or Call("background", self._timer.now, NEVER)
         while not question.is_over:
-            node = await route.find(waiting)
+            # In the background a call for each attempt: the ledger of a single call would grow
+            # for as long as brokers are away.
+            node = await route.find(question.call or Call("", self._timer.now, NEVER))
             if node is not None:
                 await self._ask_once(route, node, question)
             if not question.is_over:

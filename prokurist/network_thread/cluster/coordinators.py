@@ -60,6 +60,8 @@ KINDS: Final = {
     CoordinatorOf.SHARE: "share",
 }
 
+UNAWAITED: Final = "no caller waits for the coordinator"
+
 Found = dict[str, FindCoordinatorAnswer]
 """Answers by key."""
 
@@ -393,7 +395,6 @@ class CoordinatorSearch(Question[Found]):
         self._wanted = {each.key: each for each in wanted}
         self._outcomes: dict[Coordinator, Node | KafkaException] = {}
         self._errors: dict[str, KafkaException] = {}
-        self._asked: tuple[str, ...] = ()
         self._running: Operation[None] | None = None
         for each in self._wanted.values():
             each.begin_search(self)
@@ -408,7 +409,7 @@ class CoordinatorSearch(Question[Found]):
     def stop_unawaited(self) -> None:
         """Stop if no call waits for any of its keys."""
         if self._running is not None and self.is_over:
-            self._running.throw(Withdrawn("no caller waits for the coordinator"))
+            self._running.throw(Withdrawn(UNAWAITED))
 
     @property
     def is_over(self) -> bool:
@@ -416,9 +417,11 @@ class CoordinatorSearch(Question[Found]):
         return not any(each.is_awaited for each in self._wanted.values())
 
     def send(self, client: NetworkClient, node: Node) -> Promise[Answer[Found]]:
-        """See `Question`."""
-        self._asked = tuple(key for key, each in self._wanted.items() if each.is_awaited)
-        return begin(self._look_up(client, node, self._asked), "FindCoordinator")
+        """See `Question`; keys for which nothing waits any more are left out."""
+        for key, each in tuple(self._wanted.items()):
+            if not each.is_awaited:
+                self._wanted.pop(key).end_search(Withdrawn(UNAWAITED))
+        return begin(self._look_up(client, node, tuple(self._wanted)), "FindCoordinator")
 
     async def _look_up(
         self, client: NetworkClient, node: Node, keys: tuple[str, ...]
@@ -440,8 +443,7 @@ class CoordinatorSearch(Question[Found]):
     def judge(self, answer: Answer[Found]) -> Verdict:
         """See `Question`."""
         worst: Verdict | None = None
-        for key in self._asked:
-            coordinator = self._wanted[key]
+        for key, coordinator in tuple(self._wanted.items()):
             told = answer.response.get(key)
             code, node = (0, None) if told is None else (told.error, told.node)
             action = FIND_COORDINATOR.of(code)
@@ -496,7 +498,7 @@ class CoordinatorSearch(Question[Found]):
         self._settle()
         wanted, self._wanted = self._wanted, {}
         for each in wanted.values():
-            each.end_search(error or Withdrawn("nothing waits for the coordinator"))
+            each.end_search(error or Withdrawn(UNAWAITED))
 
     def __repr__(self) -> str:
         return f"CoordinatorSearch({len(self._wanted)} keys left)"

@@ -47,7 +47,7 @@ class AnyBroker:
     """
 
     lane: Final = Lane.GENERAL
-    is_any: Final = True
+    is_any: bool = True
 
     def __init__(
         self,
@@ -87,12 +87,11 @@ class Controller(AnyBroker):
     def __init__(self, metadata: "MetadataManager") -> None:
         super().__init__(metadata.brokers)
         self._metadata = metadata
-        self._is_forwarded = True
         self._is_stale = False
 
     async def find(self, call: Call) -> Node | None:
         """See `Route`."""
-        if self._is_forwarded:
+        if self.is_any:
             return await super().find(call)
         cluster = self._metadata.cluster
         if self._is_stale:
@@ -112,7 +111,7 @@ class Controller(AnyBroker):
     def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         if isinstance(verdict.error, NotControllerException):
-            self._is_forwarded, self._is_stale = False, True
+            self.is_any, self._is_stale = False, True
             self._brokers.answered()
             return None
         return super().note_answer(node, verdict)
