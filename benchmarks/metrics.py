@@ -61,9 +61,9 @@ def scrape(partitions: int) -> None:
     consumer.assign(wide)
     for tp in wide:
         consumer.seek(tp, tp.partition)
-    subscription = world.members[0].side.subscription
-    for wish in subscription.fetchable():
-        subscription.fetched(wish, None, end=partitions, start=0)
+    fetching = world.members[0].side.fetching
+    for wish in fetching.fetchable():
+        fetching.fetched(wish, None, end=partitions, start=0)
     registry = CollectorRegistry()
     clients = [("mine", consumer._counted)]  # noqa: SLF001 - no socket: it is not in the list
     collector = ClientsCollector(clients=lambda: clients)

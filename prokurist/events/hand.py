@@ -6,7 +6,7 @@ the network thread may see a step half made: they then see the record before.
 A step hands out one record of those that were lent. It may be made without a look round while
 nothing has happened that a step has to see: a call of the consumer, a wake-up, something for
 a poll to do, a partition that goes or is read elsewhere. Each of these puts `Steady` off
-*before* it changes anything, and a slow step, under the lock of the subscription, puts it on
+*before* it changes anything, and a slow step, under the lock of the assignment, puts it on
 again.
 
 The pure twin is the specification: there each step is a slow one. The native one makes a step
