@@ -246,12 +246,11 @@ class Transactor:
     def settle(self, *states: str) -> None:
         """Wait until its transaction is in one of these states, or not being ended any more."""
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            state = self.state()
-            if state in states or (not states and not state.startswith("Prepare")):
-                return
+        state = self.state()
+        while state not in states if states else state.startswith("Prepare"):
+            assert time.monotonic() < until, f"{self.id} stays {state}, not {states or 'over'}"
             time.sleep(0.005)
-        raise AssertionError(f"{self.id} stays {state}: it is to be {states or 'over'}")
+            state = self.state()
 
     def wait_for_partitions(self, count: int) -> None:
         """Wait until so many partitions of its transaction have no marker."""
@@ -319,7 +318,11 @@ def transaction_timeouts_refused(stage: Stage) -> None:
     for seconds in (0, -1, 900, 901):
         timeout = timedelta(seconds=seconds)
         Transactor(stage, str(seconds), grows=False, timeout=timeout).init()
-    usual = {"transaction_timeout": MINUTE, "producer_id": -1, "producer_epoch": -1}
+    usual: dict[str, Any] = {
+        "transaction_timeout": MINUTE,
+        "producer_id": -1,
+        "producer_epoch": -1,
+    }
     stage.ask("t", "InitProducerId", transactional_id="", **usual)
     asked = [{"name": "x", "partitions": [0]}]
     for version in (0, 2, 3):
@@ -332,7 +335,7 @@ def transaction_timeouts_refused(stage: Stage) -> None:
             v3_and_below_producer_epoch=0,
             v3_and_below_topics=asked,
         )
-    numbers = {"producer_id": 1, "producer_epoch": 0}
+    numbers: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0}
     stage.ask("t", "AddOffsetsToTxn", transactional_id="", group_id="g", **numbers)
     stage.ask("t", "EndTxn", transactional_id="", committed=True, **numbers)
     stage.ask("t", "DescribeTransactions", transactional_ids=["", f"{stage.name}-never"])
@@ -828,7 +831,7 @@ def offsets_of_consumer_members(stage: Stage) -> None:
     for grows in protocols(stage):
         group = f"{stage.name}-{int(grows)}"
         member = "AAAAAAAAAAAAAAAAAAAAAA"
-        beat = {
+        beat: dict[str, Any] = {
             "group_id": group,
             "member_id": member,
             "rebalance_timeout": MINUTE,
