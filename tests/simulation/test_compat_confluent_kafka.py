@@ -15,6 +15,7 @@ from prokurist.compat.confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
+    Message,
     TopicPartition,
     committing,
 )
@@ -250,6 +251,32 @@ def test_an_interrupt_takes_nothing_from_consume() -> None:
         consumer.close()
         at = committed(world)
         assert at is None or set(range(at)) <= set(got), (nth, at, got)
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 100
+
+
+def test_an_interrupt_takes_nothing_from_poll() -> None:
+    """B525: the message that the caller has not got comes again, and no commit covers it."""
+    for nth in count(0, 3):
+        world = written(3)
+        consumer = assigned(
+            world, group_id="g", enable_auto_commit=True, auto_commit_interval_ms=100
+        )
+        got: list[Message | None] = []
+
+        def take(consumer: Consumer, got: list[Message | None]) -> None:
+            for _ in range(3):
+                got.append(consumer.poll(0.5))  # noqa: PERF401 - each is got by itself
+
+        went_on = interrupted_at(nth, take, consumer, got)
+        if went_on and nth % 2:
+            take(consumer, got)
+            assert {each.offset() for each in got if each is not None} == {0, 1, 2}, nth
+        consumer.close()
+        offsets = {each.offset() for each in got if each is not None}
+        assert set(range(committed(world) or 0)) <= offsets, nth
         BUILT.clear()
         if not went_on:
             break

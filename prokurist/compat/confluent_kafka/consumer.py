@@ -114,7 +114,12 @@ class Consumer(Committing):
             return self._failed(error, wait)
         if record is None:
             return self._told_meanwhile()
-        return record if isinstance(record, Message) else Message.of(record)
+        try:
+            return record if isinstance(record, Message) else Message.of(record)
+        except BaseException:
+            # The caller does not get it: it comes again, and no commit covers it.
+            self._consumer.take_back()
+            raise
 
     def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
         """Messages, and errors in their places: as many as come within the time.
