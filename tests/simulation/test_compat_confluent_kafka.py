@@ -584,3 +584,14 @@ def test_an_error_of_the_brokers_has_its_number() -> None:
     error = raised.value.args[0]
     assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert isinstance(raised.value.__cause__, TopicAuthorizationException)
+
+
+def test_a_copy_in_a_child_process_is_refused_in_the_faces_words() -> None:
+    """B527: by a poll as well, whatever it looks at before it says so."""
+    world = written(1)
+    with assigned(world) as consumer:
+        consumer._consumer._caller.process += 1
+        for call in (lambda: consumer.poll(0.1), lambda: consumer.consume(1, 0.1)):
+            with pytest.raises(KafkaException, match="after the fork"):
+                call()
+        consumer._consumer._caller.process -= 1

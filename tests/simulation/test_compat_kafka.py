@@ -316,3 +316,14 @@ def test_an_interrupt_takes_no_records(
         if not went_on:
             break
     assert nth > 100
+
+
+def test_a_copy_of_a_producer_is_refused_in_the_faces_words() -> None:
+    """B527: by `close`, too."""
+    producer = producer_in(World(topics={"orders": 1}))
+    producer._producer._process += 1
+    for call in (producer.flush, producer.close):
+        with pytest.raises(errors.IllegalStateError, match="after the fork"):
+            call()
+    producer._producer._process -= 1
+    producer.close()

@@ -4,6 +4,7 @@ Thread: the application's, one call at a time.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -151,7 +152,8 @@ class Consumer(Committing):
         except BaseException:
             # The caller gets none of these: they come again, and no commit covers them.
             if has_polled and not self._closed:
-                self._consumer.take_back()
+                with suppress(OurException):  # In a copy of the process nothing is ours.
+                    self._consumer.take_back()
                 self._forget(
                     {
                         OurPartition(topic, partition)
@@ -212,7 +214,8 @@ class Consumer(Committing):
         """Return True if nothing is subscribed to or assigned: our poll refuses that."""
         if not isinstance(error, IllegalStateException) or self._closed or self._rebalancing:
             return False
-        return not self._consumer.subscription() and not self._consumer.assignment()
+        with self._converted():
+            return not self._consumer.subscription() and not self._consumer.assignment()
 
     def _failed(self, error: OurException, wait: float) -> Message | None:
         if self._has_nothing(error):
