@@ -215,7 +215,12 @@ class FetchCollector:
         return ConsumerRecords(runs, after) if after else None
 
     def take_back(self) -> None:
-        """Take back what the last poll collected: it comes again."""
+        """Take back what the last poll, or step of an iteration, returned: it comes again."""
+        lent = self.lent
+        if lent is not None:
+            if lent.hand.in_hand:
+                lent.hand.take_back()
+            return
         begun, self._begun = self._begun, {}
         for tp, bookmark in begun.items():
             self._fetching.take_back(tp, bookmark)
@@ -248,6 +253,7 @@ class FetchCollector:
             KafkaException: An error comes next, with no records before it.
         """
         self._entries.give_time(deadline)
+        self._begun = {}
         self.recall()
         room = min(self._most, self._committable.room())
         for head in self._buffer.heads() if room else ():

@@ -52,9 +52,11 @@ class Iteration(Polling):
         except Exception:
             raise
         except BaseException:
-            # An interrupt, on the way out at the latest: the user does not get it.
-            if hand.given != given:
-                hand.take_back()
+            # An interrupt, on the way out at the latest: the user does not get it. The record
+            # may be the first of another hand, which `_next` was lent meanwhile.
+            lent = self._hand
+            if lent.in_hand and (lent is not hand or lent.given != given):
+                lent.take_back()
             raise
 
     def __iter__(self) -> Iterator["ConsumerRecord"]:

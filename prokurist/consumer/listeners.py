@@ -200,9 +200,10 @@ class Listeners:
 
     def inside(self, name: str, work: Callable[[], object]) -> object:
         """Run a callback, which may call the consumer."""
-        self._running = name
         began = self._caller.now()
         try:
+            # Within, so that no interrupt leaves it: each later call would be refused.
+            self._running = name
             with self._caller.callback():
                 return work()
         finally:

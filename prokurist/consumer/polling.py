@@ -275,7 +275,7 @@ class Polling:
             raise
 
     def take_back(self) -> None:
-        """Have the records of the last poll come again: they were not worked on.
+        """Have the records of the last poll, or of `next`, come again: they were not worked on.
 
         Those of a partition that has gone since, or that is read elsewhere, stay as they are.
         """

@@ -15,6 +15,7 @@ from prokurist.compat.confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
+    Message,
     TopicPartition,
     committing,
 )
@@ -272,6 +273,32 @@ def test_an_interrupt_takes_nothing_from_consume() -> None:
         consumer.close()
         at = committed(world)
         assert at is None or set(range(at)) <= set(got), (nth, at, got)
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 100
+
+
+def test_an_interrupt_takes_nothing_from_poll() -> None:
+    """B525: the message that the caller has not got comes again, and no commit covers it."""
+    for nth in count(0, 3):
+        world = written(3)
+        consumer = assigned(
+            world, group_id="g", enable_auto_commit=True, auto_commit_interval_ms=100
+        )
+        got: list[Message | None] = []
+
+        def take(consumer: Consumer, got: list[Message | None]) -> None:
+            for _ in range(3):
+                got.append(consumer.poll(0.5))  # noqa: PERF401 - each is got by itself
+
+        went_on = interrupted_at(nth, take, consumer, got)
+        if went_on and nth % 2:
+            take(consumer, got)
+            assert {each.offset() for each in got if each is not None} == {0, 1, 2}, nth
+        consumer.close()
+        offsets = {each.offset() for each in got if each is not None}
+        assert set(range(committed(world) or 0)) <= offsets, nth
         BUILT.clear()
         if not went_on:
             break
@@ -579,3 +606,14 @@ def test_an_error_of_the_brokers_has_its_number() -> None:
     error = raised.value.args[0]
     assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert isinstance(raised.value.__cause__, TopicAuthorizationException)
+
+
+def test_a_copy_in_a_child_process_is_refused_in_the_faces_words() -> None:
+    """B527: by a poll as well, whatever it looks at before it says so."""
+    world = written(1)
+    with assigned(world) as consumer:
+        consumer._consumer._caller.process += 1
+        for call in (lambda: consumer.poll(0.1), lambda: consumer.consume(1, 0.1)):
+            with pytest.raises(KafkaException, match="after the fork"):
+                call()
+        consumer._consumer._caller.process -= 1

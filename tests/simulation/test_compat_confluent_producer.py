@@ -358,3 +358,25 @@ def test_an_interrupt_leaves_no_message_untold(call: Any) -> None:
         if not went_on:
             break
     assert nth > 10
+
+
+def test_a_copy_of_a_producer_is_refused_in_the_faces_words() -> None:
+    """B527: also what would wait for no broker; what was parked is told so."""
+    told: list[tuple[KafkaError | None, int | None]] = []
+    world = World(topics={"orders": 1})
+    world.control.kill(1)
+    producer = producer_in(
+        world, on_delivery=lambda error, message: told.append((error, message.partition()))
+    )
+    producer.produce("orders", b"v")
+    producer._producer._process += 1
+    for call in (lambda: producer.flush(1.0), producer.purge, lambda: producer.close(1.0)):
+        with pytest.raises(KafkaException, match="after the fork"):
+            call()
+        producer._closed = False
+    assert producer.poll(0) == 1
+    [(error, partition)] = told
+    assert error == KafkaError._STATE
+    assert partition is None
+    producer._producer._process -= 1
+    producer.close(1.0)

@@ -1,5 +1,7 @@
 """kafka-python's face in virtual time: what it converts, and how long it waits."""
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,11 +15,12 @@ from prokurist.compat.kafka import (
     errors,
 )
 from prokurist.compat.kafka.settings import consumer_settings, producer_settings
+from tests.simulation.interrupting import interrupted_at
 from tests.simulation.joining import Notes, grouped
 from tests.simulation.producing import log_of, values_of
 from tests.simulation.reading import A, B, written
 from tests.simulation.returning import committed
-from tests.simulation.world import World
+from tests.simulation.world import BUILT, World
 
 
 def consumer_in(world: World, **given: Any) -> KafkaConsumer:
@@ -273,3 +276,54 @@ def test_a_record_that_is_not_delivered_is_told_so() -> None:
     assert isinstance(failed[0], errors.KafkaTimeoutError)
     assert isinstance(future.exception, errors.KafkaTimeoutError)
     producer.close(0)
+
+
+def take_polls(consumer: KafkaConsumer, got: list[Any]) -> None:
+    """Read by polls."""
+    for _ in range(3):
+        got.append(consumer.poll(500))  # noqa: PERF401 - each is got by itself
+
+
+def take_steps(consumer: KafkaConsumer, got: list[Any]) -> None:
+    """Read by an iteration."""
+    for _ in range(3):
+        got.append(next(consumer, None))  # noqa: PERF401 - each is got by itself
+
+
+@pytest.mark.parametrize("take", [take_polls, take_steps])
+def test_an_interrupt_takes_no_records(
+    take: Callable[[KafkaConsumer, list[Any]], None],
+) -> None:
+    """B525: those that the caller has not got come again, and no commit covers them."""
+
+    def offsets(got: list[Any]) -> set[int]:
+        every = [list(each.values()) if type(each) is dict else [[each]] for each in got]
+        return {each.offset for lists in every for part in lists for each in part if each}
+
+    for nth in count(0, 3):
+        world = written(3)
+        consumer = assigned(
+            world, enable_auto_commit=True, auto_commit_interval_ms=100, consumer_timeout_ms=500
+        )
+        got: list[Any] = []
+        went_on = interrupted_at(nth, take, consumer, got)
+        if went_on and nth % 2:
+            take(consumer, got)
+            assert offsets(got) == {0, 1, 2}, nth
+        consumer.close()
+        assert set(range(committed(world) or 0)) <= offsets(got), nth
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 100
+
+
+def test_a_copy_of_a_producer_is_refused_in_the_faces_words() -> None:
+    """B527: by `close`, too."""
+    producer = producer_in(World(topics={"orders": 1}))
+    producer._producer._process += 1
+    for call in (producer.flush, producer.close):
+        with pytest.raises(errors.IllegalStateError, match="after the fork"):
+            call()
+    producer._producer._process -= 1
+    producer.close()

@@ -180,6 +180,32 @@ def test_an_interrupt_anywhere_in_a_poll_loses_no_record(share: int) -> None:
     assert nth > 100
 
 
+def step(consumer: KafkaConsumer, got: list[ConsumerRecord | None]) -> None:
+    """Three steps, each of which notes its record."""
+    for _ in range(3):
+        got.append(consumer.next(1.0))  # noqa: PERF401 - each is its user's by itself
+
+
+@each_share
+def test_an_interrupt_anywhere_in_next_loses_no_record(share: int) -> None:
+    """B526: also of records that this step was lent; and no event's callback goes on."""
+    for nth in count(share, SHARES):
+        world = written(2, 1)
+        events: list[object] = []
+        keys = {"value_deserializer": bytes, "on_event": events.append}
+        with reader(world, A, B, **keys) as consumer:
+            got: list[ConsumerRecord | None] = []
+            went_on = interrupted_at(nth, step, consumer, got)
+            while (record := consumer.next(0.1)) is not None:
+                got.append(record)
+            assert len([each for each in got if each is not None]) == 3, nth
+        assert events, nth
+        BUILT.clear()
+        if not went_on:
+            break
+    assert nth > 100
+
+
 def outcomes(work: Callable[[], object], meanwhile: Callable[[], object]) -> list[str]:
     """What comes of something that is tried at each place of a call; runs are one."""
     seen: list[str] = []

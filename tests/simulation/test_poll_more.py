@@ -119,6 +119,22 @@ def test_a_call_with_nothing_to_read_is_named() -> None:
                 call(1.0)
 
 
+def test_what_next_returned_may_be_taken_back() -> None:
+    """B455: it comes again, and an earlier poll's records count as done."""
+    world = written(4)
+    keys = {"enable_auto_commit": True, "auto_commit_interval_ms": 100}
+    with reader(world, **keys) as consumer:
+        assert offsets(consumer.poll(1.0, max_records=2)) == {A: [0, 1]}
+        for _ in range(2):
+            record = consumer.next(1.0)
+            assert record is not None
+            assert record.offset == 2
+            consumer.take_back()
+        consumer.take_back()
+        assert consumer.progress()[A].returned == OffsetAndMetadata(2, "", 0)
+    assert committed(world) == 2
+
+
 def test_an_error_behind_a_poll_waits_for_the_next() -> None:
     """B455: more of it is nothing, at once."""
     world = written(3)

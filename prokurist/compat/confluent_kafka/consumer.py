@@ -4,6 +4,7 @@ Thread: the application's, one call at a time.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -117,7 +118,12 @@ class Consumer(Committing):
             return self._failed(error, wait)
         if record is None:
             return self._told_meanwhile()
-        return record if isinstance(record, Message) else Message.of(record)
+        try:
+            return record if isinstance(record, Message) else Message.of(record)
+        except BaseException:
+            # The caller does not get it: it comes again, and no commit covers it.
+            self._consumer.take_back()
+            raise
 
     def consume(self, num_messages: int = 1, timeout: float | None = None) -> list[Message]:
         """Messages, and errors in their places: as many as come within the time.
@@ -151,7 +157,8 @@ class Consumer(Committing):
         except BaseException:
             # The caller gets none of these: they come again, and no commit covers them.
             if has_polled and not self._closed:
-                self._consumer.take_back()
+                with suppress(OurException):  # In a copy of the process nothing is ours.
+                    self._consumer.take_back()
                 self._forget(
                     {
                         OurPartition(topic, partition)
@@ -212,7 +219,8 @@ class Consumer(Committing):
         """Return True if nothing is subscribed to or assigned: our poll refuses that."""
         if not isinstance(error, IllegalStateException) or self._closed or self._rebalancing:
             return False
-        return not self._consumer.subscription() and not self._consumer.assignment()
+        with self._converted():
+            return not self._consumer.subscription() and not self._consumer.assignment()
 
     def _failed(self, error: OurException, wait: float) -> Message | None:
         if self._has_nothing(error):

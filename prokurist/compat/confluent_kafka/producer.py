@@ -367,7 +367,10 @@ class Producer(ConfluentClient):
         del in_flight, blocking
         if in_queue:
             self._parked.fail(KafkaError(KafkaError._PURGE_QUEUE, "purge() gave it up"))
-            self._producer.purge()
+            try:
+                self._producer.purge()
+            except OurException as error:
+                raise exception_of(error) from error
 
     def list_topics(
         self, topic: str | None = None, timeout: float | None = None
@@ -395,13 +398,19 @@ class Producer(ConfluentClient):
 
         Args:
             timeout: Seconds.
+
+        Raises:
+            KafkaException: Another process has built it.
         """
         deadline = Deadline.after(self._now(), seconds(timeout, self._settings.wait))
         self._send_all_parked(deadline)
         had_parked = bool(self._parked)
         self._parked.fail(KafkaError(KafkaError._PURGE_QUEUE, "the producer was closed first"))
         self._closed = True
-        given_up = self._producer.close(deadline.remaining(self._now()))
+        try:
+            given_up = self._producer.close(deadline.remaining(self._now()))
+        except OurException as error:
+            raise exception_of(error) from error
         self._parked.join(_LAST)
         self._serve()
         return given_up == 0 and not had_parked

@@ -73,7 +73,7 @@ class Sent:
         """Have the callback told; on any thread."""
         message = Message(
             metadata.topic,
-            metadata.partition,
+            metadata.partition if metadata.partition >= 0 else None,
             metadata.offset if metadata.offset >= 0 else None,
             self._key,
             self._value,

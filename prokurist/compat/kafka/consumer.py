@@ -24,6 +24,7 @@ from prokurist.errors import KafkaException, TimeoutException
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import CallersClock, Deadline, MonotonicClock
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
+from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.types import OffsetAndMetadata as OurOffset
 from prokurist.types import TopicPartition
 
@@ -174,14 +175,21 @@ class KafkaConsumer(LookingUp):
         if not update_offsets:
             raise NotImplementedError("update_offsets=False: seek back to read again")
         wait = seconds(timeout_ms, self._wait, MILLISECOND)
-        with self._converted():
-            self._without_group.look(wait)
-            records = self._consumer.poll(wait, max_records=max_records)
-        self._iterates = False
-        return {
-            tp: [ConsumerRecord.of(each) for each in records.records(tp)]
-            for tp in records.partitions()
-        }
+        records: ConsumerRecords | None = None
+        try:
+            with self._converted():
+                self._without_group.look(wait)
+                records = self._consumer.poll(wait, max_records=max_records)
+            self._iterates = False
+            return {
+                tp: [ConsumerRecord.of(each) for each in records.records(tp)]
+                for tp in records.partitions()
+            }
+        except BaseException:
+            # An interrupt: the caller gets none of these, and no commit covers them.
+            if records is not None:
+                self._consumer.take_back()
+            raise
 
     def __iter__(self) -> Self:
         return self
@@ -192,14 +200,24 @@ class KafkaConsumer(LookingUp):
         record = self._next(self._idle)
         if record is None:
             raise StopIteration
-        return ConsumerRecord.of(record)
+        return record
 
-    def _next(self, wait: float) -> OurRecord | None:
+    def _next(self, wait: float) -> ConsumerRecord | None:
         self._iterates = True
-        with self._converted():
-            if self._without_group.topics:
-                return self._next_without_group(wait)
-            return self._consumer.next(wait)
+        record: OurRecord | None = None
+        try:
+            with self._converted():
+                record = (
+                    self._next_without_group(wait)
+                    if self._without_group.topics
+                    else self._consumer.next(wait)
+                )
+            return None if record is None else ConsumerRecord.of(record)
+        except BaseException:
+            # An interrupt: the caller does not get it, and no commit covers it.
+            if record is not None:
+                self._consumer.take_back()
+            raise
 
     def _next_without_group(self, wait: float) -> OurRecord | None:
         deadline = Deadline.after(self._now(), wait)

@@ -130,7 +130,10 @@ class KafkaProducer(Client):
         Args:
             timeout: Seconds.
         """
-        self._producer.close(seconds(timeout, self._wait))
+        try:
+            self._producer.close(seconds(timeout, self._wait))
+        except KafkaException as error:
+            raise as_theirs(error) from error
 
     def __repr__(self) -> str:
         return f"KafkaProducer({self.__dict__.get('_producer')!r})"
