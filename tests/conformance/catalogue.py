@@ -16,6 +16,7 @@ from tests.conformance import (
     several_nodes,
     transacting,
     transacting_elsewhere,
+    transacting_offsets,
 )
 from tests.conformance.stage import Scenario
 
@@ -73,10 +74,10 @@ ON_ONE_NODE: Final[Catalogue] = [
     (transacting.partitions_not_added, ()),
     (transacting.batches_of_transactions, ("Produce",)),
     (transacting.transactions_out_of_time, ()),
-    (transacting.offsets_in_transactions, ("OffsetFetch",)),
-    (transacting.offsets_refused_in_transactions, ()),
-    (transacting.offsets_of_deleted_groups, ()),
-    (transacting.offsets_of_classic_members, ()),
+    (transacting_offsets.offsets_in_transactions, ("OffsetFetch",)),
+    (transacting_offsets.offsets_refused_in_transactions, ()),
+    (transacting_offsets.offsets_of_deleted_groups, ()),
+    (transacting_offsets.offsets_of_classic_members, ()),
     (transacting.transactions_listed, ("ListTransactions",)),
     (transacting.stable_ends, ("Fetch",)),
     (transacting.topics_deleted_in_transactions, ()),
@@ -128,7 +129,7 @@ AT_TRANSACTION_VERSION_1: Final[Catalogue] = [
     (transacting.fenced_by_its_own_numbers, ()),
     (transacting.partitions_not_added, ()),
     (transacting.transactions_out_of_time, ()),
-    (transacting.offsets_refused_in_transactions, ()),
+    (transacting_offsets.offsets_refused_in_transactions, ()),
 ]
 """Scenarios for Kafka 4.x with the feature `transaction.version` at 1: the versions of requests
 decide there, but for what a coordinator ends by itself."""
@@ -138,7 +139,7 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_hand_over, ()),
     (consumer.consumer_static_seats, ()),
     (consumer.consumer_two_protocols, ()),
-    (transacting.offsets_of_consumer_members, ()),
+    (transacting_offsets.offsets_of_consumer_members, ()),
     (consumer.consumer_described, ("ConsumerGroupDescribe",)),
     (consumer.consumer_subscriptions, ("ConsumerGroupHeartbeat",)),
     (consumer.consumer_full_heartbeats, ("ConsumerGroupHeartbeat",)),

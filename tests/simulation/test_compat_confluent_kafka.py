@@ -2,7 +2,6 @@
 
 import json
 from contextlib import suppress
-from itertools import count
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from prokurist.compat.confluent_kafka import (
     Consumer,
     KafkaError,
     KafkaException,
-    Message,
     TopicPartition,
     committing,
 )
@@ -24,11 +22,10 @@ from prokurist.errors import (
     TimeoutException,
     TopicAuthorizationException,
 )
-from tests.simulation.interrupting import interrupted_at
 from tests.simulation.joining import grouped
 from tests.simulation.reading import A, B, written
 from tests.simulation.returning import committed
-from tests.simulation.world import BUILT, World
+from tests.simulation.world import World
 
 
 def consumer_in(world: World, **keys: Any) -> Consumer:
@@ -251,90 +248,6 @@ def test_consume_ends_with_an_error() -> None:
         consumer.seek(TopicPartition("orders", 0, 3))
         world.control.append(A, b"more")
         assert [each.offset() for each in consumer.consume(50, 1.0)] == [3]
-
-
-def test_an_interrupt_takes_nothing_from_consume() -> None:
-    """B454: what it had collected comes again, and no commit covers it."""
-    for nth in count(0, 17):
-        world = written(3)
-        consumer = assigned(
-            world, group_id="g", enable_auto_commit=True, auto_commit_interval_ms=100
-        )
-        got: list[int | None] = []
-
-        def take(consumer: Consumer, most: int, got: list[int | None]) -> None:
-            got += [each.offset() for each in consumer.consume(most, 0.5)]
-
-        take(consumer, 1, got)
-        went_on = interrupted_at(nth, take, consumer, 9, got)
-        if went_on and nth % 2:
-            take(consumer, 9, got)
-            assert set(got) == {0, 1, 2}, (nth, got)
-        consumer.close()
-        at = committed(world)
-        assert at is None or set(range(at)) <= set(got), (nth, at, got)
-        BUILT.clear()
-        if not went_on:
-            break
-    assert nth > 100
-
-
-def test_an_interrupt_takes_nothing_from_poll() -> None:
-    """B525: the message that the caller has not got comes again, and no commit covers it."""
-    for nth in count(0, 3):
-        world = written(3)
-        consumer = assigned(
-            world, group_id="g", enable_auto_commit=True, auto_commit_interval_ms=100
-        )
-        got: list[Message | None] = []
-
-        def take(consumer: Consumer, got: list[Message | None]) -> None:
-            for _ in range(3):
-                got.append(consumer.poll(0.5))  # noqa: PERF401 - each is got by itself
-
-        went_on = interrupted_at(nth, take, consumer, got)
-        if went_on and nth % 2:
-            take(consumer, got)
-            assert {each.offset() for each in got if each is not None} == {0, 1, 2}, nth
-        consumer.close()
-        offsets = {each.offset() for each in got if each is not None}
-        assert set(range(committed(world) or 0)) <= offsets, nth
-        BUILT.clear()
-        if not went_on:
-            break
-    assert nth > 100
-
-
-def test_a_callback_that_raises_takes_nothing_from_consume() -> None:
-    """B454: the messages before a rebalance are returned, and it is in the next call."""
-    world = grouped(partitions=2, records=5)
-    keys = {"group_id": "g", "enable_auto_commit": True}
-    raised = 0
-
-    def on_revoke(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-        nonlocal raised
-        raised += 1
-        if raised == 1:
-            raise LookupError("mine")
-
-    got: list[tuple[int | None, int | None]] = []
-
-    def take(consumer: Consumer, most: int, wait: float) -> None:
-        with suppress(LookupError):
-            got.extend((m.partition(), m.offset()) for m in consumer.consume(most, wait))
-
-    consumer = consumer_in(world, **keys)
-    consumer.subscribe(["orders"], on_revoke=on_revoke)
-    take(consumer, 1, 20.0)
-    with consumer_in(world, **keys) as other:
-        other.subscribe(["orders"])
-        world.at(world.clock.time + 1.0, lambda: other.poll(0))
-        for _ in range(20):
-            take(consumer, 50, 4.0)
-            take(other, 50, 0.2)
-    consumer.close()
-    assert raised
-    assert set(got) == {(partition, offset) for partition in (0, 1) for offset in range(5)}
 
 
 def test_on_commit_is_told() -> None:

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from prokurist.events.assigned import NO_IDS, AnyAssigned, Assigned, AssignedState, Subscribed
+from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.member_identity import PollActivity
+from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.connections.requests import Answer
 from prokurist.network_thread.error_actions import Action
 from prokurist.network_thread.membership.context import MembershipContext
@@ -83,11 +85,12 @@ class Bench:
         parts |= {
             "poll_interval": MISSED,
             "client": SimpleNamespace(send=self._send),
-            "coordinator": SimpleNamespace(known=self._known),
+            "coordinator": SimpleNamespace(find=self._found),
             "metadata": SimpleNamespace(
                 interest=SimpleNamespace(), request_update=lambda: None, cluster=None
             ),
             "timer": self.timer,
+            "attempts": Attempts(cast("Any", None), self.timer, Backoff(0.1, 1.0, lambda: 0.0)),
             "assigned": self.assigned,
             "in_hand": lambda: None,
             "poll_activity": PollActivity(),
@@ -101,7 +104,7 @@ class Bench:
         )
         self.guard = self.context.guard_polls(self.missed.append)
 
-    async def _known(self, _call: Call) -> Node:
+    async def _found(self, _call: Call) -> Node:
         return NODE
 
     def _beat(self, epoch: int, subscribed: Subscribed) -> Any:
