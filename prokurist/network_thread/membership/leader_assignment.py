@@ -39,9 +39,9 @@ def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
             member = Member(each.member_id, (), each.instance_id)
         members.append(member)
     if unread:
-        first, error = unread[0]
+        first, why = unread[0]
         others = f" (and {counted(len(unread) - 1, 'other')})" if len(unread) > 1 else ""
-        trace.emit(SUBSCRIPTION_MALFORMED, member=f"{first}{others}", error=error)
+        trace.emit(SUBSCRIPTION_MALFORMED, member=f"{first}{others}", error=why)
     return members
 
 
