@@ -18,24 +18,31 @@ from prokurist.events.cluster import Cluster
 from prokurist.events.group_log_events import SUBSCRIPTION_MALFORMED
 from prokurist.events.trace import Trace
 from prokurist.network_thread.wire.classic_group import JoinedMember
-from prokurist.types import PartitionInfo, TopicPartition
+from prokurist.types import PartitionInfo, TopicPartition, counted
 
 
 def members_of(joined: Iterable[JoinedMember], trace: Trace) -> list[Member]:
-    """The members of the generation, with their subscriptions."""
+    """The members of the generation, with their subscriptions; an unreadable one is empty.
+
+    Those are logged in one line: an answer may have any number of them.
+    """
     elements = encoding.Elements(encoding.GROUP)
-    return [member_of(each, trace, elements) for each in joined]
-
-
-def member_of(joined: JoinedMember, trace: Trace, elements: encoding.Elements) -> Member:
-    """Return a member with its subscription; an unreadable one counts as empty."""
-    try:
-        return encoding.subscriber(
-            joined.metadata, joined.member_id, joined.instance_id, elements
-        )
-    except encoding.MalformedMessage as error:
-        trace.emit(SUBSCRIPTION_MALFORMED, member=joined.member_id, error=error)
-        return Member(joined.member_id, (), joined.instance_id)
+    members: list[Member] = []
+    unread: list[tuple[str, encoding.MalformedMessage]] = []
+    for each in joined:
+        try:
+            member = encoding.subscriber(
+                each.metadata, each.member_id, each.instance_id, elements
+            )
+        except encoding.MalformedMessage as error:
+            unread.append((each.member_id, error))
+            member = Member(each.member_id, (), each.instance_id)
+        members.append(member)
+    if unread:
+        first, why = unread[0]
+        others = f" (and {counted(len(unread) - 1, 'other')})" if len(unread) > 1 else ""
+        trace.emit(SUBSCRIPTION_MALFORMED, member=f"{first}{others}", error=why)
+    return members
 
 
 def topics_of(members: Iterable[Member]) -> frozenset[str]:

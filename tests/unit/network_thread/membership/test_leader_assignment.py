@@ -59,6 +59,18 @@ def test_a_subscription_of_rubbish_is_one_to_nothing(caplog: pytest.LogCaptureFi
     assert "member x" in caplog.text
 
 
+def test_any_number_of_rubbish_subscriptions_is_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """B494: the line names the first member, and how many others there are."""
+    joined = [JoinedMember(each, b"\x00\x01rubbish") for each in ("x", *("y" * 300))]
+    with caplog.at_level(logging.WARNING):
+        found = members_of(joined, logged())
+    assert [each.topics for each in found] == [()] * 301
+    (line,) = caplog.messages
+    assert "member x (and 300 others) of the group has a subscription" in line
+
+
 def test_a_part_that_makes_sense_is_taken_as_it_is() -> None:
     """A member without partitions has an empty assignment, which can be read back."""
     parts = checked("mine", {"a": [ORDERS_0, ORDERS_1]}, [A, B], TOPICS, cooperative=False)
