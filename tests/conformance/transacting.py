@@ -328,11 +328,11 @@ def transaction_timeouts_refused(stage: Stage) -> None:
             "AddPartitionsToTxn",
             version,
             v3_and_below_transactional_id="",
-            v3_and_below_producer_id=1,
+            v3_and_below_producer_id=STRANGER,
             v3_and_below_producer_epoch=0,
             v3_and_below_topics=asked,
         )
-    numbers: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0}
+    numbers: dict[str, Any] = {"producer_id": STRANGER, "producer_epoch": 0}
     stage.ask("t", "AddOffsetsToTxn", transactional_id="", group_id="g", **numbers)
     stage.ask("t", "EndTxn", transactional_id="", committed=True, **numbers)
     stage.ask("t", "DescribeTransactions", transactional_ids=["", f"{stage.name}-never"])
@@ -346,7 +346,7 @@ def ends_of_transactions(stage: Stage) -> None:
     topic = stage.topic()
     for grows in protocols(stage):
         unknown = Transactor(stage, "unknown", grows=grows)
-        unknown.end(numbers=Numbers(1, 0))
+        unknown.end(numbers=Numbers(STRANGER, 0))
         producer = Transactor(stage, "a", grows=grows)
         producer.init()
         for commit in (True, False):

@@ -69,7 +69,7 @@ def offsets_refused_in_transactions(stage: Stage) -> None:
         producer.end(commit=False)
     for grows in protocols(stage):
         producer = Transactor(stage, "b", grows=grows)
-        producer.commit_offsets(group, where, numbers=Numbers(1, 0))
+        producer.commit_offsets(group, where, numbers=Numbers(STRANGER, 0))
         producer.init()
         producer.send_offsets("", where)
         producer.send_offsets(group, where, member="x", generation=3)

@@ -30,7 +30,7 @@ def partitions_added(stage: Stage) -> None:
     """AddPartitionsToTxn: again, unknown ones beside good ones, other numbers."""
     topic, other = stage.topic(3), stage.topic()
     producer = Transactor(stage, "a", grows=False)
-    producer.add(topic, 0, numbers=Numbers(5, 0))
+    producer.add(topic, 0, numbers=Numbers(STRANGER, 0))
     producer.init()
     producer.add(topic, 0)
     producer.add(topic, 0, 1)
