@@ -71,6 +71,7 @@ def offsets_refused_in_transactions(stage: Stage) -> None:
         producer = Transactor(stage, "b", grows=grows)
         producer.commit_offsets(group, where, numbers=Numbers(STRANGER, 0))
         producer.init()
+        producer.init()
         producer.send_offsets("", where)
         producer.send_offsets(group, where, member="x", generation=3)
         producer.send_offsets(group, where, member="", generation=0)
