@@ -17,6 +17,7 @@ from tests.conformance import (
     transacting,
     transacting_elsewhere,
     transacting_offsets,
+    transacting_partitions,
 )
 from tests.conformance.stage import Scenario
 
@@ -69,18 +70,18 @@ ON_ONE_NODE: Final[Catalogue] = [
     (transacting.epochs_that_run_out, ("EndTxn", "InitProducerId")),
     (transacting.fenced_producers, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
     (transacting.fenced_by_its_own_numbers, ()),
-    (transacting.partitions_added, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
-    (transacting.partitions_added_by_brokers, ()),
-    (transacting.partitions_not_added, ()),
-    (transacting.batches_of_transactions, ("Produce",)),
-    (transacting.transactions_out_of_time, ()),
+    (transacting_partitions.partitions_added, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
+    (transacting_partitions.partitions_added_by_brokers, ()),
+    (transacting_partitions.partitions_not_added, ()),
+    (transacting_partitions.batches_of_transactions, ("Produce",)),
+    (transacting_partitions.transactions_out_of_time, ()),
     (transacting_offsets.offsets_in_transactions, ("OffsetFetch",)),
     (transacting_offsets.offsets_refused_in_transactions, ()),
     (transacting_offsets.offsets_of_deleted_groups, ()),
     (transacting_offsets.offsets_of_classic_members, ()),
-    (transacting.transactions_listed, ("ListTransactions",)),
-    (transacting.stable_ends, ("Fetch",)),
-    (transacting.topics_deleted_in_transactions, ()),
+    (transacting_partitions.transactions_listed, ("ListTransactions",)),
+    (transacting_partitions.stable_ends, ("Fetch",)),
+    (transacting_partitions.topics_deleted_in_transactions, ()),
     (committing.commits_without_membership, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_refused, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_of_topics_that_change, ("OffsetCommit", "OffsetFetch")),
@@ -117,7 +118,7 @@ ON_NODES_THAT_COORDINATE_ALONE: Final[Catalogue] = [
 """Scenarios in which one of three nodes is frozen, and coordinators do not need it."""
 
 ON_A_NODE_THAT_FORGETS: Final[Catalogue] = [
-    (transacting.forgotten_ids, ()),
+    (transacting_partitions.forgotten_ids, ()),
 ]
 """Scenarios that wait until transactional ids are forgotten."""
 
@@ -127,8 +128,8 @@ AT_TRANSACTION_VERSION_1: Final[Catalogue] = [
     (transacting.ends_of_both_kinds, ()),
     (transacting.fenced_producers, ()),
     (transacting.fenced_by_its_own_numbers, ()),
-    (transacting.partitions_not_added, ()),
-    (transacting.transactions_out_of_time, ()),
+    (transacting_partitions.partitions_not_added, ()),
+    (transacting_partitions.transactions_out_of_time, ()),
     (transacting_offsets.offsets_refused_in_transactions, ()),
 ]
 """Scenarios for Kafka 4.x with the feature `transaction.version` at 1: the versions of requests

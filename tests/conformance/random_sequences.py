@@ -17,7 +17,7 @@ from tests.conformance.reading import epochs, fetch, list_offsets, wanted
 from tests.conformance.sessions import Session
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Pair, Scenario, Stage
-from tests.conformance.transactor import (
+from tests.conformance.transacting import (
     Numbers,
     Transactor,
     describe_producers,

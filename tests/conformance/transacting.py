@@ -1,25 +1,292 @@
-"""Scenarios of transactions: ids and epochs, partitions, ends, fencing, timeouts."""
+"""Scenarios of transactions: a producer by hand; ids and epochs, ends, fencing."""
 
+import time
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from tests.conformance.committing import offsets, position
-from tests.conformance.normalising import BEGAN
 from tests.conformance.producing import Producer, batch, produce
+from tests.conformance.reading import fetch, wanted
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
-from tests.conformance.transactor import (
-    MINUTE,
-    NO_NUMBERS,
-    SHORT,
-    STRANGER,
-    TRANSACTIONAL,
-    Numbers,
-    Transactor,
-    describe_producers,
-    protocols,
-    read_both,
-)
+
+MINUTE: Final = timedelta(minutes=1)
+TRANSACTIONAL: Final = 0x10
+NO_ERROR: Final = 0
+PATIENCE: Final = 20.0
+"""Seconds within which a broker ends a transaction, on a busy machine."""
+STRANGER: Final = 10**12
+"""A producer id that no broker has given out."""
+
+
+class Numbers(NamedTuple):
+    """A producer's id and epoch."""
+
+    id: int = -1
+    epoch: int = -1
+
+    def ahead(self, epochs: int) -> "Numbers":
+        """Numbers of so many epochs later."""
+        return Numbers(self.id, self.epoch + epochs)
+
+
+NO_NUMBERS: Final = Numbers()
+
+
+def protocols(stage: Stage) -> Iterator[bool]:
+    """Both protocols of KIP-890, where there are both: True for the one of version 2."""
+    yield False
+    if stage.speaks("EndTxn", 5):
+        yield True
+
+
+class Transactor:
+    """A transactional producer by hand: it goes on with the numbers it was given last.
+
+    Args:
+        stage: Where it writes.
+        name: A word for its transactional id; two of one word are two instances.
+        grows: True for the requests of version 2, which raise the epoch with each end.
+        who: The connection to its coordinator; to leaders and groups it is another.
+        timeout: `transaction.timeout.ms`.
+
+    Attributes:
+        id: Its transactional id.
+        numbers: Its producer id and epoch.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        name: str,
+        *,
+        grows: bool,
+        who: str = "t",
+        timeout: timedelta = MINUTE,
+    ) -> None:
+        self._stage = stage
+        self.id: str = f"{stage.name}-{name}-{int(grows)}"
+        self.grows = grows
+        self.numbers: Numbers = NO_NUMBERS
+        self._who = who
+        self._timeout = timeout
+
+    def another(self, who: str) -> "Transactor":
+        """A second instance of its transactional id, on a connection of its own."""
+        made = Transactor(self._stage, "", grows=self.grows, who=who, timeout=self._timeout)
+        made.id = self.id
+        return made
+
+    def init(self, asked: Numbers = NO_NUMBERS) -> Numbers:
+        """Ask for the next epoch, with the numbers named."""
+        version = self._stage.version("InitProducerId", least=0 if asked == NO_NUMBERS else 3)
+        body = self._stage.ask(
+            self._who,
+            "InitProducerId",
+            version,
+            transactional_id=self.id,
+            transaction_timeout=self._timeout,
+            producer_id=asked.id,
+            producer_epoch=asked.epoch,
+        )
+        if body.error_code == NO_ERROR:
+            self.numbers = Numbers(body.producer_id, body.producer_epoch)
+        return Numbers(body.producer_id, body.producer_epoch)
+
+    def add(self, topic: Topic, *partitions: int, numbers: Numbers | None = None) -> None:
+        """Add partitions."""
+        self.add_topics({"name": topic.name, "partitions": list(partitions)}, numbers=numbers)
+
+    def add_topics(self, *topics: dict[str, Any], numbers: Numbers | None = None) -> None:
+        """Add partitions of topics."""
+        asked = numbers or self.numbers
+        self._stage.ask(
+            self._who,
+            "AddPartitionsToTxn",
+            self._stage.version("AddPartitionsToTxn", most=3),
+            v3_and_below_transactional_id=self.id,
+            v3_and_below_producer_id=asked.id,
+            v3_and_below_producer_epoch=asked.epoch,
+            v3_and_below_topics=list(topics),
+        )
+
+    def add_offsets(self, group: str, numbers: Numbers | None = None) -> None:
+        """Add a group."""
+        asked = numbers or self.numbers
+        self._stage.ask(
+            self._who,
+            "AddOffsetsToTxn",
+            self._stage.version("AddOffsetsToTxn", most=3),
+            transactional_id=self.id,
+            producer_id=asked.id,
+            producer_epoch=asked.epoch,
+            group_id=group,
+        )
+
+    def write(
+        self,
+        topic: Topic,
+        partition: int = 0,
+        sequence: int = 0,
+        count: int = 1,
+        *,
+        numbers: Numbers | None = None,
+        version: int | None = None,
+        who: str = "w",
+    ) -> Any:
+        """Write a batch of the transaction; under version 1 its partition has to be added."""
+        asked = numbers or self.numbers
+        data = batch(
+            *[b"v"] * count,
+            producer=Producer(asked.id, asked.epoch, sequence),
+            attributes=TRANSACTIONAL,
+        )
+        if version is None:
+            least, most = (12, 99) if self.grows else (3, 11)
+            version = self._stage.version("Produce", least=least, most=most)
+        return produce(
+            self._stage,
+            topic,
+            (partition, data),
+            who=who,
+            version=version,
+            transactional_id=self.id,
+        )
+
+    def open(self, topic: Topic, partition: int = 0, sequence: int = 0, count: int = 1) -> None:
+        """Write a batch, its partition added before where that is needed."""
+        if not self.grows:
+            self.add(topic, partition)
+        self.write(topic, partition, sequence, count)
+
+    def commit_offsets(
+        self,
+        group: str,
+        *topics: dict[str, Any],
+        member: str = "",
+        generation: int = -1,
+        version: int | None = None,
+        numbers: Numbers | None = None,
+        who: str = "w",
+        **more: Any,
+    ) -> None:
+        """Commit offsets of a group in the transaction."""
+        asked = numbers or self.numbers
+        if version is None:
+            least, most = (5, 99) if self.grows else (3, 3)
+            version = self._stage.version("TxnOffsetCommit", least=least, most=most)
+        self._stage.ask(
+            who,
+            "TxnOffsetCommit",
+            version,
+            transactional_id=self.id,
+            group_id=group,
+            producer_id=asked.id,
+            producer_epoch=asked.epoch,
+            generation_id=generation,
+            member_id=member,
+            group_instance_id=more.pop("instance", None),
+            topics=list(topics),
+        )
+
+    def send_offsets(self, group: str, *topics: dict[str, Any], **more: Any) -> None:
+        """Commit offsets in the transaction, the group added before where that is needed."""
+        if not self.grows:
+            self.add_offsets(group)
+        self.commit_offsets(group, *topics, **more)
+
+    def end(
+        self,
+        *,
+        commit: bool = True,
+        numbers: Numbers | None = None,
+        version: int | None = None,
+    ) -> Any:
+        """End the transaction, and wait until it is over."""
+        body = self.ask_end(commit=commit, numbers=numbers, version=version)
+        self.settle()
+        return body
+
+    def ask_end(
+        self,
+        *,
+        commit: bool = True,
+        numbers: Numbers | None = None,
+        version: int | None = None,
+    ) -> Any:
+        """End the transaction; its markers may not be written yet."""
+        asked = numbers or self.numbers
+        if version is None:
+            least, most = (5, 99) if self.grows else (0, 4)
+            version = self._stage.version("EndTxn", least=least, most=most)
+        body = self._stage.ask(
+            self._who,
+            "EndTxn",
+            version,
+            transactional_id=self.id,
+            producer_id=asked.id,
+            producer_epoch=asked.epoch,
+            committed=commit,
+        )
+        if version >= 5 and body.error_code == NO_ERROR:
+            self.numbers = Numbers(body.producer_id, body.producer_epoch)
+        return body
+
+    def state(self) -> str:
+        """The state of its transaction; empty for an unknown id."""
+        told = self._stage.quietly(
+            self._who, "DescribeTransactions", 0, transactional_ids=[self.id]
+        )
+        return str(told.transaction_states[0].transaction_state)
+
+    def settle(self, *states: str) -> None:
+        """Wait until its transaction is in one of these states, or not being ended any more."""
+        until = time.monotonic() + PATIENCE
+        state = self.state()
+        while state not in states if states else state.startswith("Prepare"):
+            assert time.monotonic() < until, f"{self.id} stays {state}, not {states or 'over'}"
+            time.sleep(0.005)
+            state = self.state()
+
+    def wait_for_partitions(self, count: int) -> None:
+        """Wait until so many partitions of its transaction have no marker."""
+        until = time.monotonic() + PATIENCE
+        left = -1
+        while left != count and time.monotonic() < until:
+            told = self._stage.quietly(
+                self._who, "DescribeTransactions", 0, transactional_ids=[self.id]
+            )
+            left = sum(len(each.partitions) for each in told.transaction_states[0].topics)
+        assert left == count, f"{self.id} has {left} partitions without a marker"
+
+    def describe(self) -> None:
+        """Compare what its coordinator keeps of it."""
+        self._stage.ask(self._who, "DescribeTransactions", transactional_ids=[self.id])
+
+
+def describe_producers(stage: Stage, topic: Topic, *partitions: int, who: str = "w") -> None:
+    """Compare what a leader keeps of the producers of partitions."""
+    asked = [{"name": topic.name, "partition_indexes": partitions or (0,)}]
+    stage.ask(who, "DescribeProducers", topics=asked)
+
+
+def read_both(
+    stage: Stage, topic: Topic, offset: int = 0, partition: int = 0, who: str = "a"
+) -> None:
+    """Read a partition from an offset with both levels of isolation, and look for its ends."""
+    for isolation in (0, 1):
+        fetch(stage, wanted(topic, (partition, offset)), who, isolation_level=isolation)
+        rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
+        stage.ask(
+            who,
+            "ListOffsets",
+            stage.version("ListOffsets", least=2),
+            replica_id=-1,
+            topics=[{"name": topic.name, "partitions": rows}],
+            isolation_level=isolation,
+        )
+
 
 # --- ids ------------------------------------------------------------------------------------
 
@@ -61,11 +328,11 @@ def transaction_timeouts_refused(stage: Stage) -> None:
             "AddPartitionsToTxn",
             version,
             v3_and_below_transactional_id="",
-            v3_and_below_producer_id=1,
+            v3_and_below_producer_id=STRANGER,
             v3_and_below_producer_epoch=0,
             v3_and_below_topics=asked,
         )
-    numbers: dict[str, Any] = {"producer_id": 1, "producer_epoch": 0}
+    numbers: dict[str, Any] = {"producer_id": STRANGER, "producer_epoch": 0}
     stage.ask("t", "AddOffsetsToTxn", transactional_id="", group_id="g", **numbers)
     stage.ask("t", "EndTxn", transactional_id="", committed=True, **numbers)
     stage.ask("t", "DescribeTransactions", transactional_ids=["", f"{stage.name}-never"])
@@ -79,7 +346,7 @@ def ends_of_transactions(stage: Stage) -> None:
     topic = stage.topic()
     for grows in protocols(stage):
         unknown = Transactor(stage, "unknown", grows=grows)
-        unknown.end(numbers=Numbers(1, 0))
+        unknown.end(numbers=Numbers(STRANGER, 0))
         producer = Transactor(stage, "a", grows=grows)
         producer.init()
         for commit in (True, False):
@@ -212,287 +479,3 @@ def fenced_by_its_own_numbers(stage: Stage) -> None:
         producer.init()
         producer.open(topic)
         producer.end()
-
-
-# --- partitions -----------------------------------------------------------------------------
-
-
-def partitions_added(stage: Stage) -> None:
-    """AddPartitionsToTxn: again, unknown ones beside good ones, other numbers."""
-    topic, other = stage.topic(3), stage.topic()
-    producer = Transactor(stage, "a", grows=False)
-    producer.add(topic, 0, numbers=Numbers(5, 0))
-    producer.init()
-    producer.add(topic, 0)
-    producer.add(topic, 0, 1)
-    good = {"name": topic.name, "partitions": [2]}
-    producer.add_topics(good, {"name": "no-such-topic", "partitions": [0]})
-    producer.add_topics(good, {"name": other.name, "partitions": [0, 7]})
-    producer.describe()
-    producer.add_topics(good, {"name": other.name, "partitions": [0]})
-    producer.add_topics()
-    producer.describe()
-    for off in (-1, 1):
-        producer.add(topic, 0, numbers=producer.numbers.ahead(off))
-        producer.add_offsets("g", producer.numbers.ahead(off))
-    producer.add(topic, 0, numbers=Numbers(STRANGER, 0))
-    producer.add_offsets("g", Numbers(STRANGER, 0))
-    producer.add_offsets("g")
-    producer.add_offsets("")
-    producer.describe()
-    producer.end(commit=False)
-    producer.describe()
-    describe_producers(stage, topic, 0, 1, 2)
-    read_both(stage, topic)
-
-
-def partitions_added_by_brokers(stage: Stage) -> None:
-    """AddPartitionsToTxn of versions for brokers: several transactions, and only looked up."""
-    topic = stage.topic(2)
-    one, two = (Transactor(stage, each, grows=False) for each in ("a", "b"))
-    one.init()
-    two.init()
-
-    def row(each: Transactor, partitions: list[int], *, looks: bool) -> dict[str, Any]:
-        return {
-            "transactional_id": each.id,
-            "producer_id": each.numbers.id,
-            "producer_epoch": each.numbers.epoch,
-            "verify_only": looks,
-            "topics": [{"name": topic.name, "partitions": partitions}],
-        }
-
-    version = stage.version("AddPartitionsToTxn", least=4)
-    for rows in (
-        [row(one, [0], looks=True)],
-        [row(one, [0], looks=False), row(two, [0, 1], looks=False)],
-        [row(one, [0, 1], looks=True)],
-        [row(one, [0, 7], looks=True)],
-        [],
-    ):
-        if rows:
-            stage.ask("t", "AddPartitionsToTxn", version, transactions=rows)
-    one.describe()
-    two.describe()
-    for each in (one, two):
-        each.end(commit=False)
-
-
-def partitions_not_added(stage: Stage) -> None:
-    """Batches of partitions that no AddPartitionsToTxn named, in each version of Produce."""
-    topic = stage.topic(2)
-    producer = Transactor(stage, "a", grows=stage.speaks("EndTxn", 5))
-    for version in (9, 10, 11, 12, 13):
-        if not stage.speaks("Produce", version):
-            continue
-        producer.init()
-        producer.write(topic, 0, 0, version=version)
-        producer.describe()
-        for commit in (True, False):
-            producer.end(commit=commit)
-    producer.init()
-    for sequence in (5, 6, 0, 1):
-        producer.write(topic, 1, sequence)
-    producer.end()
-    producer.describe()
-    describe_producers(stage, topic, 0, 1)
-    read_both(stage, topic, partition=1)
-
-
-def batches_of_transactions(stage: Stage) -> None:
-    """Batches in and out of sequence, without the flag, of nobody, of two producers."""
-    topic = stage.topic(2)
-    for grows in protocols(stage):
-        producer, other = (Transactor(stage, each, grows=grows) for each in ("a", "b"))
-        producer.init()
-        other.init()
-        producer.open(topic, 0, 0, 2)
-        for sequence, count in ((0, 2), (0, 1), (3, 1), (2, 1), (2, 1)):
-            producer.write(topic, 0, sequence, count)
-        # A leader of Kafka 3.9 takes the epoch ahead, and refuses the marker for ever.
-        for off in (-1, 1) if stage.speaks("EndTxn", 5) else (-1,):
-            producer.write(topic, 0, 3, numbers=producer.numbers.ahead(off))
-            producer.write(topic, 0, 0, numbers=producer.numbers.ahead(off))
-        version = stage.version("Produce", least=12 if grows else 3, most=99 if grows else 11)
-        me, it = producer.numbers, other.numbers
-
-        def send(*rows: tuple[int, bytes], name: str | None, at: int = version) -> None:
-            produce(stage, topic, *rows, who="w", version=at, transactional_id=name)
-
-        mine = batch(b"p", producer=Producer(me.id, me.epoch, 3))
-        send((0, mine), name=None)
-        send((0, mine), name=producer.id)
-        both = [
-            (0, batch(b"p", producer=Producer(me.id, me.epoch, 3), attributes=TRANSACTIONAL)),
-            (1, batch(b"q", producer=Producer(it.id, it.epoch, 0), attributes=TRANSACTIONAL)),
-        ]
-        send(*both, name=producer.id)
-        send(*both[:1], name=None)
-        send(*both[:1], name=other.id)
-        send(*both[1:], name=f"{stage.name}-unknown")
-        send((1, batch(b"n", attributes=TRANSACTIONAL)), name=producer.id)
-        send(both[0], (5, both[0][1]), name=producer.id)
-        send(both[0], (1, b"?"), name=producer.id)
-        producer.end(commit=False)
-        other.end(commit=False)
-    describe_producers(stage, topic, 0, 1)
-    read_both(stage, topic)
-    read_both(stage, topic, partition=1)
-
-
-# --- timeouts -------------------------------------------------------------------------------
-
-
-def timed_out(stage: Stage, name: str, topic: Topic, *, grows: bool) -> Transactor:
-    """A producer whose transaction was open for longer than its time."""
-    producer = Transactor(stage, name, grows=grows, timeout=SHORT)
-    producer.init()
-    producer.open(topic)
-    producer.settle("CompleteAbort")
-    return producer
-
-
-def transactions_out_of_time(stage: Stage) -> None:
-    """Each request after `transaction.timeout.ms`, and the numbers that may be had then."""
-    topic, group = stage.topic(2), stage.name
-    for grows in protocols(stage):
-        producer = timed_out(stage, "writes", topic, grows=grows)
-        producer.describe()
-        for partition in (0, 1):
-            producer.write(topic, partition, 1 - partition)
-        for add in (producer.add, producer.add):
-            add(topic, 1)
-        producer.add_offsets(group)
-        producer.commit_offsets(group, position(topic, (0, 1)))
-        for commit in (True, True, False):
-            producer.end(commit=commit)
-        producer.open(topic)
-        producer.end()
-        producer = timed_out(stage, "aborts", topic, grows=grows)
-        before = producer.numbers
-        producer.end(commit=False)
-        producer.init(before)
-        producer = timed_out(stage, "asks", topic, grows=grows)
-        producer.init(producer.numbers)
-        producer = timed_out(stage, "asks-ahead", topic, grows=grows)
-        producer.init(producer.numbers.ahead(1))
-        producer.open(topic)
-        producer.end()
-        old = timed_out(stage, "replaced", topic, grows=grows)
-        new = Transactor(stage, "replaced", grows=grows)
-        new.init()
-        old.end(commit=False)
-        old.init(old.numbers)
-        new.open(topic)
-        new.end()
-    read_both(stage, topic)
-    describe_producers(stage, topic, 0, 1)
-
-
-def forgotten_ids(stage: Stage) -> None:
-    """After `transactional.id.expiration.ms`: each request, and the numbers that come then."""
-    topic, group = stage.topic(), stage.name
-    for grows in protocols(stage):
-        for asks_with_its_own in (False, True):
-            producer = Transactor(stage, f"a{int(asks_with_its_own)}", grows=grows)
-            producer.init()
-            producer.open(topic)
-            producer.end()
-            stage.side.expire_transaction(producer.id)
-            producer.describe()
-            producer.add(topic, 0)
-            producer.add_offsets(group)
-            producer.commit_offsets(group, position(topic, (0, 1)))
-            producer.write(topic, 0, 0 if grows else 1)
-            for commit in (True, False):
-                producer.end(commit=commit)
-            producer.init(producer.numbers if asks_with_its_own else NO_NUMBERS)
-            producer.open(topic)
-            producer.end()
-
-
-# --- what is told of them -------------------------------------------------------------------
-
-
-def transactions_listed(stage: Stage) -> None:
-    """ListTransactions with its filters, DescribeTransactions, DescribeProducers."""
-    topic = stage.topic(2)
-    made = [Transactor(stage, f"{each}", grows=False) for each in range(3)]
-    for each in made:
-        each.init()
-    made[1].open(topic, 0)
-    made[2].open(topic, 1)
-    made[2].end()
-    ids = [each.numbers.id for each in made]
-    for states in ([], ["Ongoing"], ["Empty", "CompleteCommit"], ["Nonsense"], ["ongoing"]):
-        stage.ask(
-            "t",
-            "ListTransactions",
-            state_filters=states,
-            producer_id_filters=ids,
-            duration_filter=-1,
-            transactional_id_pattern=None,
-        )
-    if stage.speaks("ListTransactions", 2):
-        for pattern in (f"{stage.name}.*", f"{stage.name}-1-0", "("):
-            stage.ask(
-                "t",
-                "ListTransactions",
-                2,
-                state_filters=[],
-                producer_id_filters=ids,
-                duration_filter=-1,
-                transactional_id_pattern=pattern,
-            )
-    names = [each.id for each in made]
-    stage.ask("t", "DescribeTransactions", transactional_ids=[*names, f"{stage.name}-never"])
-    rows = [
-        {"name": topic.name, "partition_indexes": (0, 1, 7)},
-        {"name": "no-such-topic", "partition_indexes": (0,)},
-        {"name": "no name", "partition_indexes": (0,)},
-    ]
-    stage.ask("w", "DescribeProducers", topics=rows)
-    made[1].end(commit=False)
-
-
-# --- what the log is left with --------------------------------------------------------------
-
-
-def stable_ends(stage: Stage) -> None:
-    """Two open transactions in one partition: the older one holds the stable end back."""
-    topic = stage.topic()
-    for grows in protocols(stage):
-        one, two = (Transactor(stage, each, grows=grows) for each in ("a", "b"))
-        one.init()
-        two.init()
-        one.open(topic, 0, 0, 2)
-        stage.produce(topic, b"plain", stamp=BEGAN)
-        two.open(topic, 0, 0, 1)
-        one.write(topic, 0, 2)
-        read_both(stage, topic)
-        two.end(commit=False)
-        read_both(stage, topic)
-        one.end()
-        read_both(stage, topic)
-        one.open(topic, 0, 0 if grows else 3)
-        stage.side.delete_records(topic.name, 0, -1)
-        read_both(stage, topic, offset=6)
-        stage.produce(topic, b"plain", stamp=BEGAN)
-        read_both(stage, topic, offset=8)
-        one.end()
-        read_both(stage, topic, offset=8)
-
-
-def topics_deleted_in_transactions(stage: Stage) -> None:
-    """A topic goes while a transaction has written to it: the rest is committed."""
-    topic, going = stage.topic(), stage.topic()
-    for grows in protocols(stage):
-        producer = Transactor(stage, "a", grows=grows)
-        producer.init()
-        producer.open(topic)
-        if not grows:
-            producer.open(going)
-            stage.side.delete_topic(going.name)
-        producer.end()
-        producer.describe()
-    read_both(stage, topic)

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.conformance.committing import position
 from tests.conformance.stage import Stage
-from tests.conformance.transactor import (
+from tests.conformance.transacting import (
     STRANGER,
     Numbers,
     Transactor,

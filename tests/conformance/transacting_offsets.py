@@ -1,11 +1,11 @@
-"""Scenarios of offsets in transactions: pending, refused, of members of both protocols."""
+"""Scenarios of offsets that are committed in transactions."""
 
 from typing import Any
 
 from tests.conformance.committing import offsets, position
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
-from tests.conformance.transactor import (
+from tests.conformance.transacting import (
     MINUTE,
     STRANGER,
     Numbers,
@@ -69,7 +69,8 @@ def offsets_refused_in_transactions(stage: Stage) -> None:
         producer.end(commit=False)
     for grows in protocols(stage):
         producer = Transactor(stage, "b", grows=grows)
-        producer.commit_offsets(group, where, numbers=Numbers(1, 0))
+        producer.commit_offsets(group, where, numbers=Numbers(STRANGER, 0))
+        producer.init()
         producer.init()
         producer.send_offsets("", where)
         producer.send_offsets(group, where, member="x", generation=3)

@@ -179,7 +179,7 @@ def write_marker(
 
 
 def groups_of(state: State, producer_id: int, tp: TopicPartition) -> list[Group]:
-    """The groups in a partition for which a producer has committed in its transaction."""
+    """The groups in a partition with offsets in a producer's open transaction."""
     return [
         each
         for each in state.groups.values()

@@ -31,7 +31,7 @@ from prokurist.types import TopicPartition
 
 FEATURE: Final = "transaction.version"
 EPOCHS_GROW_FROM: Final = 2
-"""The version of that feature from which on each end of a transaction raises the epoch."""
+"""First version of that feature with an epoch for each transaction."""
 NONE: Final = -1
 """Kafka's −1 for no producer id and for no epoch."""
 LAST_EPOCH: Final = 0x7FFF
@@ -397,7 +397,7 @@ class OffsetsPartition:
 
     Attributes:
         producers: State of the producers that committed offsets in transactions.
-        open: The producers of which a transaction is open.
+        open: The producers with an open transaction.
     """
 
     producers: ProducerStates = field(default_factory=ProducerStates)
