@@ -170,7 +170,7 @@ FAULTS: Final = (
         "several batches at once for a topic that was created again",
         remembers_the_former_topic,
         "writing",
-        first=13,
+        first=137,
         live=produce,
     ),
     Fault(
