@@ -86,6 +86,9 @@ KEPT: Final[Mapping[str, Kept]] = {
     "RefusedPositions._refused": kept("another ticket, at the next look-up of a poll"),
     "Doubts._of": kept("another answer, or two minutes without one"),
     "RunningQuery.found": kept("the end of the question"),
+    "TopicsQuestion._left": kept("the end of the question"),
+    "TopicsQuestion._unknown": kept("the end of the question"),
+    "TopicsQuestion.found": kept("the end of the question"),
     "LookUp.answer": kept("its callers have left"),
     "CommittedLookups._joinable": kept("its callers have left, or a commit begins"),
     "BackgroundCommits._overtaken": kept("the end of the commit"),
@@ -159,6 +162,7 @@ KEPT: Final[Mapping[str, Kept]] = {
 
 OF_OTHERS: Final[Mapping[str, str]] = {
     "BrokersToAsk._refusals": "addresses",
+    "CoordinatorSearch._errors": "groups and transactional ids",
     "Calls._running": "calls",
     "ClassicAssignors._assignors": "assignors",
     "ClassicAssignors._built_in": "assignors",

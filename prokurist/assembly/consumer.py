@@ -17,7 +17,7 @@ from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.logs.event_reader import EventReader
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.missing_topics import MissingTopics
 from prokurist.network_thread.cluster.refused_topics import RefusedTopics
 from prokurist.network_thread.connections.pipeline import LARGEST_INT32
@@ -78,6 +78,7 @@ class ConsumerSide(NetworkSide):
             self.commits = GroupCommits(
                 config.group_id,
                 client=self.client,
+                coordinators=self.coordinators,
                 metadata=metadata,
                 timer=self.timer,
                 backoff=self.backoff,
@@ -154,6 +155,7 @@ class ConsumerSide(NetworkSide):
             commits,
             client=self.client,
             metadata=self.metadata,
+            attempts=self.attempts,
             calls=self.calls,
             timer=self.timer,
             backoff=self.backoff,
@@ -168,8 +170,8 @@ class ConsumerSide(NetworkSide):
         return group.membership
 
     @property
-    def coordinator(self) -> CoordinatorManager | None:
-        """The manager of the group's coordinator; None without a group."""
+    def coordinator(self) -> Coordinator | None:
+        """The group's coordinator; None without a group."""
         return None if self.commits is None else self.commits.coordinator
 
 

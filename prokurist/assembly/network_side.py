@@ -25,6 +25,8 @@ from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import CallersClock, Clock, epoch_milliseconds
 from prokurist.events.trace import Trace
 from prokurist.logs.log import Log, wants_calls
+from prokurist.network_thread.cluster.attempts import Attempts
+from prokurist.network_thread.cluster.coordinators import Coordinators
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.topic_manager import TopicManager
@@ -97,6 +99,8 @@ class NetworkSide:
         calls: The calls in progress.
         client: The network client.
         metadata: The metadata of the cluster.
+        attempts: Asks brokers until they have answered.
+        coordinators: The coordinators of groups and transactional ids.
         telemetry: Pushes metrics to brokers; None where that is off.
         background: Events for the next poll.
         dispatch: The managers by event.
@@ -151,6 +155,10 @@ class NetworkSide:
             create=create_topics,
             codes=codes,
         )
+        self.attempts: Attempts = Attempts(self.client, self.timer, self.backoff)
+        self.coordinators: Coordinators = Coordinators(
+            self.client, self.metadata, self.attempts, self.timer
+        )
         self.telemetry: TelemetryManager | None = None
         if config.enable_metrics_push:
             self.telemetry = self._telemetry_of(bootstrap, random)
@@ -168,9 +176,7 @@ class NetworkSide:
             trace=trace,
         )
         self.register(
-            TopicManager(
-                self.client, self.metadata, self.timer, self.backoff, create=create_topics
-            )
+            TopicManager(self.metadata, self.attempts, self.timer, create=create_topics)
         )
         if self.telemetry is not None:
             self.add(self.telemetry)

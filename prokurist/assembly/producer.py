@@ -68,7 +68,7 @@ class ProducerSide(NetworkSide):
         self.endings: Endings = Endings(self.accumulator, self.timer, trace, now, credentials)
         ids: ProducerIds | None = None
         if config.enable_idempotence:
-            ids = ProducerIds(self.client, self.metadata, self.timer, self.backoff)
+            ids = ProducerIds(self.metadata, self.attempts, trace)
         self.produce: ProduceManager = ProduceManager(
             self.client,
             self.metadata,

@@ -22,7 +22,8 @@ from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.attempts import Attempts
+from prokurist.network_thread.cluster.coordinators import Coordinator, Coordinators
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
@@ -38,6 +39,7 @@ from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.wire.metadata import CoordinatorOf
 
 
 class GroupCommits:
@@ -60,6 +62,7 @@ class GroupCommits:
         group_id: str,
         *,
         client: NetworkClient,
+        coordinators: Coordinators,
         metadata: MetadataManager,
         timer: Timer,
         backoff: Backoff,
@@ -67,9 +70,7 @@ class GroupCommits:
         member_identity: MemberIdentity,
         background: BackgroundEvents,
     ) -> None:
-        self.coordinator: CoordinatorManager = CoordinatorManager(
-            group_id, client, metadata, timer, backoff
-        )
+        self.coordinator: Coordinator = coordinators.of(CoordinatorOf.GROUP, group_id)
         self.identities: CommitIdentities = CommitIdentities(
             member_identity, subscription.owned, lambda: background.fatal
         )
@@ -133,6 +134,7 @@ class GroupMembership:
         *,
         client: NetworkClient,
         metadata: MetadataManager,
+        attempts: Attempts,
         calls: Calls,
         timer: Timer,
         backoff: Backoff,
@@ -158,6 +160,7 @@ class GroupMembership:
             client=client,
             coordinator=commits.coordinator,
             metadata=metadata,
+            attempts=attempts,
             calls=calls,
             timer=timer,
             backoff=backoff,

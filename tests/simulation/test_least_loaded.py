@@ -6,7 +6,7 @@ import pytest
 
 from prokurist.errors import TimeoutException
 from prokurist.events.application_events import Commit, LookUpCommitted
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from tests.simulation.direct_requests import Asked, general, node, warm
@@ -15,7 +15,7 @@ from tests.simulation.world import Member, World
 TP = TopicPartition("orders", 0)
 
 
-def name_of(coordinator: CoordinatorManager) -> str | None:
+def name_of(coordinator: Coordinator) -> str | None:
     """Who coordinates, at this moment."""
     return coordinator.name
 

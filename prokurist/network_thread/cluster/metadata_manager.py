@@ -2,18 +2,11 @@
 
 Thread: the network thread alone; the snapshot that it publishes is immutable.
 
-One request at a time, to the least loaded broker. Code that needs fresh metadata awaits
-`fresh()`, the next answer to a request made after that; code that needs any broker awaits
-`any_broker()`.
+One request at a time, to the least loaded broker (`BrokersToAsk`). Code that needs fresh
+metadata awaits `fresh()`, the next answer to a request made after that.
 
-- A broker that did not answer such a request is suspect until another one does: it
-  is asked again only when all others have failed too. Otherwise one that is gone
-  would be tried for ever, since its backoff is over before our own is.
-- One with a bad certificate, or without our mechanism, is passed by likewise.
-- When all brokers that are known are suspect, the bootstrap addresses are asked
-  again (KIP-899), unless `metadata.recovery.strategy` is `none`. They are asked
-  alone, and everything is forgotten, when a broker demands it or no broker has
-  answered for too long (KIP-1102).
+- The bootstrap addresses are asked alone, and everything is forgotten, when a broker demands
+  it or no broker has answered for too long (KIP-1102).
 - An error that cannot be retried goes to all who wait, at once; a later
   caller has another request sent.
 - Topics are asked for while the client reads them or a call asks about them. What is
@@ -36,11 +29,11 @@ from prokurist.network_thread.cluster.topic_interest import TopicInterest
 from prokurist.network_thread.cluster.wanted_metadata import WantedMetadata
 from prokurist.network_thread.connections.bootstrap import Bootstrap
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.outage import Outage
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import METADATA, Action, ErrorTable
 from prokurist.network_thread.operations.interruptible import Interruptible
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node
@@ -65,6 +58,7 @@ class MetadataManager(ClusterSnapshot):
         codes: The error codes of answers and of topics in them.
 
     Attributes:
+        brokers: The brokers that a request for any of them may go to.
         last_error: Why the question that is being asked is not answered yet.
     """
 
@@ -99,12 +93,11 @@ class MetadataManager(ClusterSnapshot):
         self._waiting: list[Call] = []
         self._age: Due | None = None
         self._quiet: Due | None = None
-        self._brokers = BrokersToAsk(
-            client, bootstrap, lambda: self.cluster, rebootstrap=rebootstrap
+        self.brokers: BrokersToAsk = BrokersToAsk(
+            client, bootstrap, lambda: self.cluster, timer, rebootstrap=rebootstrap
         )
         self._attempt: tuple[Node, Interruptible[Answer[MetadataAnswer]]] | None = None
         self._interrupted: set[int] = set()
-        self._outage = Outage(client.trace, client.reachability, bootstrap.servers)
         self.last_error: KafkaException | None = None
         client.disconnected.connect(self._on_disconnect)
 
@@ -147,55 +140,15 @@ class MetadataManager(ClusterSnapshot):
         """Have metadata fetched again after a back-off: they contradict earlier ones."""
         self._wanted.dispute()
 
-    async def any_broker(self, call: Call | None = None) -> Node:
-        """Any broker that can be asked now; waits while all of them are backing off.
-
-        Args:
-            call: Is told where it waits since brokers throttle this client.
-        """
-        while True:
-            await self._bootstrap.expand()
-            nodes = self._brokers.candidates()
-            node = self._client.least_loaded(nodes)
-            if node is not None:
-                return node
-            silent = [each for each in nodes if self._client.is_throttled(each, Lane.GENERAL)]
-            if silent and call is not None:
-                call.wait_begins(self._client.awaited(Lane.GENERAL, *silent), self._timer.now)
-            pause = self._client.next_chance(nodes) - self._timer.now
-            await self._timer.sleep(max(pause, 0.0), "no broker may be asked yet")
-
-    def suspect(self, node: Node, error: KafkaException) -> KafkaException:
-        """Ask other brokers first from now on: this one has failed.
-
-        Returns:
-            The error for waiting callers; see `BrokersToAsk.suspect`.
-        """
-        told = self._brokers.suspect(node, error)
-        if self._brokers.all_are_suspect:
-            self._outage.goes_on(self.cluster, told, self._timer.now)
-        return told
-
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
-        """The same, where asking others helps.
-
-        Raises:
-            KafkaException: It does not; see `BrokersToAsk.judge` and `check`.
-        """
-        self._brokers.judge(node, error)
-        told = self.suspect(node, error)
-        self._brokers.check()
-        return told
-
     def doubt(self, node: Node) -> None:
         """Ask other brokers before one with an overdue answer, also for this request.
 
         Once for each broker and question: where all of them are slow, one has to be
         waited for.
         """
-        if not self.cluster.nodes.keys() - self._brokers.suspects - {node.id}:
+        if not self.cluster.nodes.keys() - self.brokers.suspects - {node.id}:
             return
-        self._brokers.suspects.add(node.id)
+        self.brokers.suspects.add(node.id)
         if self._attempt is None or node.id in self._interrupted:
             return
         asked, attempt = self._attempt
@@ -204,16 +157,6 @@ class MetadataManager(ClusterSnapshot):
             attempt.interrupt(
                 RetriableException(f"{node} does not answer; another broker is asked")
             )
-
-    def answered(self) -> None:
-        """End the outage, if there is one: a broker has answered."""
-        self._brokers.answered()
-        self._outage.ended(self.cluster)
-
-    @property
-    def all_have_refused(self) -> bool:
-        """See `BrokersToAsk.all_have_refused`."""
-        return self._brokers.all_have_refused
 
     # --- asking ----------------------------------------------------------------------
 
@@ -242,10 +185,12 @@ class MetadataManager(ClusterSnapshot):
         self._quiet = None
 
     async def _ask(self) -> None:
-        failures = 0
+        # Not by `Attempts`: an attempt can be interrupted, and the topics change between two of
+        # them; after too long without an answer all of it begins again.
+        retries = Retries(self._timer, self._backoff, reason="metadata backoff")
         since = self._timer.now
         while True:
-            node = await self.any_broker()
+            node = await self.brokers.next()
             request = Metadata(
                 self._wanted.names(), (), self._create and self._interest.may_create
             )
@@ -254,18 +199,17 @@ class MetadataManager(ClusterSnapshot):
             try:
                 answer = (await attempt.outcome).response
             except KafkaException as error:
-                self._met(self.failed(node, error))
+                self._met(self.brokers.failed(node, error))
             else:
                 fault = self.fault_of(answer)
                 if fault is None:
                     self._take(answer)
                     return
-                self._met(self.suspect(node, fault))
-            failures += 1
+                self._met(self.brokers.suspect(node, fault))
             if self._rebootstrap and self._timer.now - since >= self._trigger:
                 since = self._timer.now
                 self._begin_again()
-            await self._timer.sleep(self._backoff.pause(failures), "metadata backoff")
+            await retries.pause()
 
     def fault_of(self, answer: MetadataAnswer) -> KafkaException | None:
         """Return the fault of an unusable Metadata answer; None for a usable one.
@@ -290,7 +234,7 @@ class MetadataManager(ClusterSnapshot):
         self._client.trace.emit(REBOOTSTRAPPED)
         self._forget()
         self._bootstrap.begin_again()
-        self._brokers.suspects.clear()
+        self.brokers.suspects.clear()
         if self._asking is None:
             self.request_update()
 
@@ -306,9 +250,9 @@ class MetadataManager(ClusterSnapshot):
         older = self.cluster
         self._merge(answer, of_everything=self._wanted.asked_for_everything)
         self.last_error = None
-        self._brokers.suspects.clear()
+        self.brokers.suspects.clear()
         self._bootstrap.answered()
-        self.answered()
+        self.brokers.answered()
         bootstrap, known = {each.id for each in self._bootstrap.nodes}, self.cluster.nodes
         self._client.forget({*known, *bootstrap}, known or bootstrap)
         self._look_again(older)

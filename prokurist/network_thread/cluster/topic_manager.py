@@ -11,7 +11,6 @@ from typing import Final
 
 from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.application_events import ListTopics, LookUpTopic
-from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
 from prokurist.events.cluster import Cluster
 from prokurist.network_thread.broker_errors import (
@@ -19,18 +18,21 @@ from prokurist.network_thread.broker_errors import (
     UNKNOWN_TOPIC_OR_PARTITION,
     topic_error,
 )
+from prokurist.network_thread.cluster.attempts import Attempts, Question, Verdict
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.routes import AnyBroker
 from prokurist.network_thread.cluster.topic_interest import check_names
 from prokurist.network_thread.cluster.topic_views import views_of
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Answer, Lane
+from prokurist.network_thread.connections.requests import Answer
 from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.calls import Expired
 from prokurist.network_thread.operations.dispatch import Handlers
+from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
-from prokurist.types import PartitionInfo
+from prokurist.types import Node, PartitionInfo
 
 UNKNOWN_ANSWERS: Final = 3
 """Number of successive answers after which a topic is unknown.
@@ -49,26 +51,24 @@ class TopicManager:
     """Looks topics up for calls: the partitions of one, the list of some, and that of all.
 
     Args:
-        client: To ask with.
         metadata: Knows whom to ask, and perhaps the answer.
+        attempts: Asks.
         timer: The Timer.
-        backoff: `retry.backoff.ms` and its `.max.`.
         create: True if requests for a topic may create it.
     """
 
     def __init__(
         self,
-        client: NetworkClient,
         metadata: MetadataManager,
+        attempts: Attempts,
         timer: Timer,
-        backoff: Backoff,
         *,
         create: bool,
     ) -> None:
-        self._client = client
         self._metadata = metadata
+        self._attempts = attempts
+        self._route = AnyBroker(metadata.brokers)
         self._timer = timer
-        self._backoff = backoff
         self._create = create
 
     def handlers(self) -> Handlers:
@@ -90,7 +90,10 @@ class TopicManager:
         known = self._metadata.cluster.topics.get(topic)
         if known is not None and not known.error:
             return self._metadata.cluster.partitions_of(topic)
-        return (await self._list_some(call, [topic], create=self._create)).get(topic, [])
+        check_names([topic])
+        retries = self._attempts.retries(call)
+        question = TopicsQuestion(self._metadata, call, retries, [topic], create=self._create)
+        return (await self._list(question)).get(topic, [])
 
     async def list_topics(
         self, call: Call, names: Collection[str] | None = None
@@ -107,103 +110,133 @@ class TopicManager:
             KafkaException: A topic is in a state that no patience mends.
             TopicAuthorizationException: The user may not see one that is named.
         """
-        if names is None:
-            return await self._list_all(call)
-        found = await self._list_some(call, names, create=False)
+        check_names(names or ())
+        retries = self._attempts.retries(call)
+        found = await self._list(TopicsQuestion(self._metadata, call, retries, names))
         return dict(sorted(found.items()))
 
-    async def _list_some(
-        self, call: Call, names: Collection[str], *, create: bool
-    ) -> dict[str, list[PartitionInfo]]:
-        """Topics by name; those that are not known yet are asked for again."""
-        check_names(names)
-        retries = Retries(call, self._timer, self._backoff)
-        unknown: Counter[str] = Counter()
-        found: dict[str, list[PartitionInfo]] = {}
-        left = sorted(set(names))
-        while left:
-            answer = await self._ask(call, Metadata(tuple(left), (), create), retries)
-            cluster = snapshot_of(answer.response)
-            omitted = [topic for topic in left if topic not in cluster.topics]
-            odd: dict[int, list[str]] = {}
-            for topic in left:
-                view = cluster.topics.get(topic)
-                if view is None:
-                    continue
-                if not view.error:
-                    found[topic] = cluster.partitions_of(topic)
-                    continue
-                odd.setdefault(view.error, []).append(topic)
-                is_unknown = view.error == UNKNOWN_TOPIC_OR_PARTITION
-                unknown[topic] = unknown[topic] + 1 if is_unknown else 0
-            error = _first_error(odd)
-            if error is None and omitted:
-                error = RetriableException(
-                    f"{answer.node} left {', '.join(omitted)} out of its answer"
-                )
-            # A late "unknown" is a better answer than a TimeoutException.
-            enough = UNKNOWN_ANSWERS if retries.in_time else 1
-            left = [topic for topic in left if topic not in found and unknown[topic] < enough]
-            if left and error is not None:
-                self._note(call, answer, error)
-                await retries.pause()
-        return found
-
-    async def _list_all(self, call: Call) -> dict[str, list[PartitionInfo]]:
-        retries = Retries(call, self._timer, self._backoff)
-        while True:
-            answer = await self._ask(call, Metadata(), retries)
-            cluster = snapshot_of(answer.response)
-            odd: dict[int, list[str]] = {}
-            for view in cluster.topics.values():
-                if view.error and view.error not in NOT_LISTED:
-                    odd.setdefault(view.error, []).append(view.name)
-            error = _first_error(odd)
-            if error is None:
-                return {
-                    name: cluster.partitions_of(name)
-                    for name, view in sorted(cluster.topics.items())
-                    if not view.error
-                }
-            # A list without a topic that is there would be a wrong one: ask again.
-            self._note(call, answer, error)
-            await retries.pause()
-
-    async def _ask(
-        self, call: Call, request: Metadata, retries: Retries
-    ) -> Answer[MetadataAnswer]:
+    async def _list(self, question: "TopicsQuestion") -> dict[str, list[PartitionInfo]]:
         """Ask one broker after the other until one gives a usable answer.
 
         Raises:
             KafkaException: No patience mends it.
         """
-        if call.deadline.expired(self._timer.now):
+        if not question.is_over and question.call.deadline.expired(self._timer.now):
             # The answer could only come too late: nothing is sent (B9, B10).
             raise Expired("there is no time to ask a broker")
-        while True:
-            call.wait_begins("a broker to ask", self._timer.now)
-            node = await self._metadata.any_broker(call)
-            call.wait_begins(self._client.awaited(Lane.GENERAL, node), self._timer.now)
-            try:
-                answer = await self._client.send(node, request, call=call, any_broker=True)
-            except KafkaException as error:
-                call.met(self._metadata.failed(node, error))
-            else:
-                fault = self._metadata.fault_of(answer.response)
-                if fault is None:
-                    self._metadata.answered()
-                    return answer
-                self._note(call, answer, fault)
-                self._metadata.suspect(node, fault)
-            await retries.pause()
-
-    def _note(self, call: Call, answer: Answer[MetadataAnswer], error: KafkaException) -> None:
-        """Note the meaning of the answer in the ledger."""
-        if answer.attempt is not None:
-            call.ended(answer.attempt, self._timer.now, type(error).__name__, error)
+        await self._attempts.ask(self._route, question, question.retries)
+        return question.found
 
     def __repr__(self) -> str:
         return f"TopicManager({self._metadata.cluster})"
+
+
+class TopicsQuestion(Question[MetadataAnswer]):
+    """The question for topics, asked again for those that are not known yet.
+
+    Args:
+        metadata: Knows the faults of answers.
+        call: Who asks.
+        retries: The pauses.
+        names: The topics; None for all that there are.
+        create: True if the request may create them.
+
+    Attributes:
+        found: The partitions by topic.
+    """
+
+    call: Call
+
+    def __init__(
+        self,
+        metadata: MetadataManager,
+        call: Call,
+        retries: Retries,
+        names: Collection[str] | None = None,
+        *,
+        create: bool = False,
+    ) -> None:
+        self._metadata = metadata
+        self.call = call
+        self.retries: Retries = retries
+        self._create = create
+        self._left: list[str] | None = None if names is None else sorted(set(names))
+        self._is_listed = False
+        self._unknown: Counter[str] = Counter()
+        self.found: dict[str, list[PartitionInfo]] = {}
+
+    @property
+    def is_over(self) -> bool:
+        """See `Question`."""
+        return self._is_listed if self._left is None else not self._left
+
+    def send(self, client: NetworkClient, node: Node) -> Promise[Answer[MetadataAnswer]]:
+        """See `Question`."""
+        names = None if self._left is None else tuple(self._left)
+        request = Metadata(names, (), self._create)
+        return client.send(node, request, call=self.call, any_broker=True)
+
+    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+        """See `Question`."""
+        fault = self._metadata.fault_of(answer.response)
+        if fault is not None:
+            return Verdict(Action.REDISCOVER, fault)
+        cluster = snapshot_of(answer.response)
+        error = (
+            self._list_all(cluster)
+            if self._left is None
+            else self._list_some(cluster, self._left, answer.node)
+        )
+        return Verdict(Action.DONE if error is None else Action.RETRY, error)
+
+    def _list_all(self, cluster: Cluster) -> KafkaException | None:
+        """Take the list of all topics, unless one that is there has an error.
+
+        A list without a topic that is there would be a wrong one.
+        """
+        odd: dict[int, list[str]] = {}
+        for view in cluster.topics.values():
+            if view.error and view.error not in NOT_LISTED:
+                odd.setdefault(view.error, []).append(view.name)
+        error = _first_error(odd)
+        if error is None:
+            self._is_listed = True
+            self.found = {
+                name: cluster.partitions_of(name)
+                for name, view in sorted(cluster.topics.items())
+                if not view.error
+            }
+        return error
+
+    def _list_some(
+        self, cluster: Cluster, names: list[str], node: Node
+    ) -> KafkaException | None:
+        """Take the topics without an error; the others are left, but for unknown ones."""
+        unknown = self._unknown
+        odd: dict[int, list[str]] = {}
+        for topic in names:
+            view = cluster.topics.get(topic)
+            if view is None:
+                continue
+            if not view.error:
+                self.found[topic] = cluster.partitions_of(topic)
+                continue
+            odd.setdefault(view.error, []).append(topic)
+            is_unknown = view.error == UNKNOWN_TOPIC_OR_PARTITION
+            unknown[topic] = unknown[topic] + 1 if is_unknown else 0
+        error = _first_error(odd)
+        omitted = [topic for topic in names if topic not in cluster.topics]
+        # A late "unknown" is a better answer than a TimeoutException.
+        enough = UNKNOWN_ANSWERS if self.retries.in_time else 1
+        self._left = [
+            topic for topic in names if topic not in self.found and unknown[topic] < enough
+        ]
+        if error is None and omitted:
+            return RetriableException(f"{node} left {', '.join(omitted)} out of its answer")
+        return error if self._left else None
+
+    def __repr__(self) -> str:
+        return f"TopicsQuestion({'all' if self._left is None else self._left})"
 
 
 def snapshot_of(answer: MetadataAnswer) -> Cluster:

@@ -92,9 +92,7 @@ class ConsumerMember:
         )
         self._reconciler = Reconciler(
             context.transitions,
-            TopicNames(
-                context.client, context.metadata, context.timer, context.backoff, self._go_on
-            ),
+            TopicNames(context.metadata, context.attempts, self._go_on),
             context.timer,
             self._settled,
             self._is_stuck,

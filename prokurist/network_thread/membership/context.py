@@ -12,7 +12,8 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.attempts import Attempts
+from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.membership.application_steps import ApplicationSteps
@@ -48,8 +49,9 @@ class MembershipContext:
     poll_interval: float
     request_timeout: float
     client: NetworkClient
-    coordinator: CoordinatorManager
+    coordinator: Coordinator
     metadata: MetadataManager
+    attempts: Attempts
     calls: Calls
     timer: Timer
     backoff: Backoff

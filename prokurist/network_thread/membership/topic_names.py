@@ -8,36 +8,43 @@ by id, of any broker, for as long as they are wanted.
 """
 
 from collections.abc import Callable, Collection
+from typing import Final
 from uuid import UUID
 
 from prokurist.errors import KafkaException
-from prokurist.events.backoff import Backoff
+from prokurist.network_thread.cluster.attempts import Attempts, Question, Verdict
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
+from prokurist.network_thread.cluster.routes import AnyBroker
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.operations.operation import Operation, Withdrawn
-from prokurist.network_thread.operations.timer import Timer
-from prokurist.network_thread.wire.metadata import Metadata
+from prokurist.network_thread.connections.requests import Answer
+from prokurist.network_thread.error_actions import Action
+from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
+from prokurist.types import Node
+
+PAUSE: Final = "retry backoff of names of topics"
 
 
-class TopicNames:
+class TopicNames(Question[MetadataAnswer]):
     """Looks topic names up by id, of any broker.
 
     Args:
+        metadata: Has the names that are known.
+        attempts: Asks for the others.
         learned: Called when a name has been learned that was asked for.
     """
 
     def __init__(
         self,
-        client: NetworkClient,
         metadata: MetadataManager,
-        timer: Timer,
-        backoff: Backoff,
+        attempts: Attempts,
         learned: Callable[[], None],
     ) -> None:
-        self._client = client
         self._metadata = metadata
-        self._timer = timer
-        self._backoff = backoff
+        self._attempts = attempts
+        self._retries = attempts.retries(reason=PAUSE)
+        # The other brokers are asked, whatever the error is.
+        self._route = AnyBroker(metadata.brokers, is_shared=lambda _error: False)
         self._learned = learned
         self._names: dict[UUID, str] = {}
         self._wanted: frozenset[UUID] = frozenset()
@@ -70,7 +77,12 @@ class TopicNames:
         if not self._wanted:
             self.stop()
         elif self._asking is None:
-            asking = Operation(self._ask(), "names of topics", self._ended)
+            self._retries = self._attempts.retries(reason=PAUSE)
+            asking = Operation(
+                self._attempts.ask(self._route, self, self._retries),
+                "names of topics",
+                self._ended,
+            )
             self._asking = None if asking.ended else asking
 
     def stop(self) -> None:
@@ -80,33 +92,32 @@ class TopicNames:
         if asking is not None:
             asking.throw(Withdrawn("no topic id is waiting for its name"))
 
-    async def _ask(self) -> None:
-        failures = 0
-        while self._wanted:
-            node = await self._metadata.any_broker()
-            request = Metadata(topic_ids=tuple(sorted(self._wanted)))
-            try:
-                answer = (await self._client.send(node, request, any_broker=True)).response
-            except Withdrawn:
-                raise
-            except KafkaException as error:
-                self._metadata.suspect(node, error)
-            else:
-                found = {
-                    each.topic_id: each.name
-                    for each in answer.topics
-                    if each.topic_id is not None and each.name and not each.error
-                }
-                self._names.update(found)
-                self._wanted -= self._names.keys()
-                if found:
-                    failures = 0
-                    self._learned()
-            if self._wanted:
-                failures += 1
-                await self._timer.sleep(
-                    self._backoff.pause(failures), "retry backoff of names of topics"
-                )
+    # --- the question ----------------------------------------------------------------
+
+    @property
+    def is_over(self) -> bool:
+        """See `Question`."""
+        return not self._wanted
+
+    def send(self, client: NetworkClient, node: Node) -> Promise[Answer[MetadataAnswer]]:
+        """See `Question`."""
+        return client.send(
+            node, Metadata(topic_ids=tuple(sorted(self._wanted))), any_broker=True
+        )
+
+    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+        """See `Question`; the next answer may have the other names."""
+        found = {
+            each.topic_id: each.name
+            for each in answer.response.topics
+            if each.topic_id is not None and each.name and not each.error
+        }
+        self._names.update(found)
+        self._wanted -= self._names.keys()
+        if found:
+            self._retries.reset()
+            self._learned()
+        return Verdict(Action.DONE)
 
     def _ended(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = None

@@ -16,7 +16,7 @@ from prokurist.events.call import Call
 from prokurist.events.member_identity import NO_MEMBER, Identity
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_ID, topics_of
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
@@ -73,7 +73,7 @@ class CommitManager:
         self,
         group_id: str,
         client: NetworkClient,
-        coordinator: CoordinatorManager,
+        coordinator: Coordinator,
         metadata: MetadataManager,
         timer: Timer,
         backoff: Backoff,

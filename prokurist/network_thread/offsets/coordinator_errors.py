@@ -10,7 +10,7 @@ from typing import Final
 from prokurist.errors import KafkaException
 from prokurist.events.call import Call, Try
 from prokurist.network_thread.broker_errors import offsets_error
-from prokurist.network_thread.cluster.coordinator_manager import CoordinatorManager
+from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.error_actions import (
     OFFSET_COMMIT,
@@ -50,7 +50,7 @@ class CoordinatorErrors:
     def __init__(
         self,
         group_id: str,
-        coordinator: CoordinatorManager,
+        coordinator: Coordinator,
         metadata: MetadataManager,
         timer: Timer,
     ) -> None:

@@ -127,7 +127,7 @@ class LeaderQueries:
         Raises:
             KafkaException: Metadata or a leader refuses something for good.
         """
-        retries = Retries(query.call, self._timer, self._backoff)
+        retries = Retries(self._timer, self._backoff, query.call)
         left, stale = tuple(partitions), False
         while left:
             if pause:

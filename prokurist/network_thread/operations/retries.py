@@ -12,31 +12,56 @@ from prokurist.network_thread.operations.timer import Timer
 class Retries:
     """Backs off between one operation's attempts.
 
-    Attributes:
-        next: How many seconds the next pause will take.
+    Args:
+        timer: The Timer.
+        backoff: `retry.backoff.ms` and its `.max.`.
+        call: The call, for entries in its ledger; None for work in the background.
+        reason: The name of a pause in the Timer; None to name it after the call.
     """
 
-    __slots__ = ("_backoff", "_call", "_failures", "_timer", "next")
+    __slots__ = ("_backoff", "_call", "_failures", "_next", "_reason", "_timer")
 
-    def __init__(self, call: Call, timer: Timer, backoff: Backoff) -> None:
-        self._call = call
+    def __init__(
+        self,
+        timer: Timer,
+        backoff: Backoff,
+        call: Call | None = None,
+        reason: str | None = None,
+    ) -> None:
         self._timer = timer
         self._backoff = backoff
+        self._call = call
+        self._reason = reason
         self._failures = 1
-        self.next: float = backoff.pause(self._failures)
+        self._next: float | None = None
+
+    @property
+    def next(self) -> float:
+        """The seconds that the next pause will take."""
+        if self._next is None:
+            self._next = self._backoff.pause(self._failures)
+        return self._next
 
     @property
     def in_time(self) -> bool:
         """True if the next pause ends before the call's deadline."""
-        return self._timer.now + self.next < self._call.deadline.at
+        return self._call is None or self._timer.now + self.next < self._call.deadline.at
 
     async def pause(self) -> None:
         """Wait after an attempt that has failed."""
-        self._call.wait_begins("retry backoff", self._timer.now)
-        await self._timer.sleep(self.next, f"retry backoff of {self._call.operation}")
-        self._call.wait_ends(self._timer.now)
+        call, reason = self._call, self._reason
+        if call is not None:
+            reason = reason or f"retry backoff of {call.operation}"
+            call.wait_begins("retry backoff", self._timer.now)
+        await self._timer.sleep(self.next, reason or "retry backoff")
+        if call is not None:
+            call.wait_ends(self._timer.now)
         self._failures += 1
-        self.next = self._backoff.pause(self._failures)
+        self._next = None
+
+    def reset(self) -> None:
+        """Begin again with the shortest pause: an attempt has succeeded."""
+        self._failures, self._next = 1, None
 
     def __repr__(self) -> str:
-        return f"Retries({self._call.operation}, {self.next:.3f} s next)"
+        return f"Retries({self._reason or self._call}, {self._failures - 1} pauses made)"

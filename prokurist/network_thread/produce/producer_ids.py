@@ -6,14 +6,14 @@ Thread: the network thread alone. Appending does not wait for them; the first re
 from typing import Final, NamedTuple
 
 from prokurist.errors import ClusterAuthorizationException, KafkaException
-from prokurist.events.backoff import Backoff
 from prokurist.events.producer_log_events import PRODUCER_ID_ASSIGNED
+from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
-from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.error_actions import INIT_PRODUCER_ID, Action
+from prokurist.network_thread.cluster.routes import AnyBroker
+from prokurist.network_thread.error_actions import INIT_PRODUCER_ID
 from prokurist.network_thread.operations.operation import Operation, Withdrawn
 from prokurist.network_thread.operations.signal import Signal
-from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.produce import InitProducerId
 
 LAST_EPOCH: Final = 0x7FFF
@@ -31,10 +31,9 @@ class ProducerIds:
     """Asks for an id, and raises its epoch.
 
     Args:
-        client: To ask with.
         metadata: Knows which broker can be asked.
-        timer: The Timer.
-        backoff: `retry.backoff.ms` and its `.max.`.
+        attempts: Asks.
+        trace: The client's trace.
 
     Attributes:
         current: The id and epoch for new batches; None while there is none.
@@ -44,18 +43,16 @@ class ProducerIds:
 
     def __init__(
         self,
-        client: NetworkClient,
         metadata: MetadataManager,
-        timer: Timer,
-        backoff: Backoff,
+        attempts: Attempts,
+        trace: Trace,
     ) -> None:
         self.current: ProducerId | None = None
         self.last_error: KafkaException | None = None
         self.refused: Signal[KafkaException] = Signal()
-        self._client = client
-        self._metadata = metadata
-        self._timer = timer
-        self._backoff = backoff
+        self._route = AnyBroker(metadata.brokers)
+        self._attempts = attempts
+        self._trace = trace
         self._asking: Operation[None] | None = None
 
     def want(self) -> None:
@@ -65,29 +62,22 @@ class ProducerIds:
             self._asking = None if asking.ended else asking
 
     async def _ask(self) -> None:
-        failures = 0
-        while True:
-            node = await self._metadata.any_broker()
-            try:
-                sent = self._client.send(node, InitProducerId(), any_broker=True)
-                answer = (await sent).response
-            except KafkaException as error:
-                self.last_error = self._metadata.failed(node, error)
-            else:
-                self._metadata.answered()
-                action = INIT_PRODUCER_ID.of(answer.error)
-                if action is Action.DONE:
-                    self._is_given(ProducerId(answer.producer_id, answer.epoch))
-                    return
-                self.last_error = refusal(answer.error)
-                if action is Action.FATAL:
-                    raise self.last_error
-            failures += 1
-            await self._timer.sleep(self._backoff.pause(failures), "producer id backoff")
+        answer = await self._attempts.asked(
+            self._route,
+            InitProducerId(),
+            INIT_PRODUCER_ID,
+            met=self._met,
+            failure=refusal,
+            reason="producer id backoff",
+        )
+        self._is_given(ProducerId(answer.producer_id, answer.epoch))
+
+    def _met(self, error: KafkaException) -> None:
+        self.last_error = error
 
     def _is_given(self, given: ProducerId) -> None:
         self.current, self.last_error = given, None
-        self._client.trace.emit(PRODUCER_ID_ASSIGNED, id=given.id, epoch=given.epoch)
+        self._trace.emit(PRODUCER_ID_ASSIGNED, id=given.id, epoch=given.epoch)
 
     def _asked(self, _nothing: None, error: KafkaException | None) -> None:
         self._asking = None
@@ -104,9 +94,7 @@ class ProducerIds:
             self.want()
         else:
             self.current = ProducerId(self.current.id, self.current.epoch + 1)
-            self._client.trace.emit(
-                PRODUCER_ID_ASSIGNED, id=self.current.id, epoch=self.current.epoch
-            )
+            self._trace.emit(PRODUCER_ID_ASSIGNED, id=self.current.id, epoch=self.current.epoch)
 
     def close(self) -> None:
         """Stop asking."""

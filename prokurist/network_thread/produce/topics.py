@@ -96,7 +96,7 @@ class ProducerTopics:
                 del self._awaited[topic]
 
     async def _found(self, call: Call, topic: str, partition: int | None) -> None:
-        retries = Retries(call, self._timer, self._backoff)
+        retries = Retries(self._timer, self._backoff, call)
         cluster = self._metadata.cluster
         asked = False
         with self._metadata.interest.tracking([topic]):

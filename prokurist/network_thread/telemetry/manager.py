@@ -187,7 +187,7 @@ class TelemetryManager:
             action = Action.LATER
             while action is not Action.SUBSCRIBE:
                 await self._timer.sleep(pause, "the next telemetry push")
-                node = self._ready() or await self._metadata.any_broker()
+                node = self._ready() or await self._metadata.brokers.next()
                 action = await self._push(told, node)
                 pause = told.interval
 
@@ -240,7 +240,7 @@ class TelemetryManager:
                 await self._rest(math.inf)
             finally:
                 self._wants_connection = False
-        return await self._metadata.any_broker()
+        return await self._metadata.brokers.next()
 
     async def _rest(self, seconds: float) -> None:
         """Leave the question for so long, or until something wakes it up."""

@@ -178,6 +178,12 @@ class CoordinatorOf(IntEnum):
 
     GROUP = 0
     TRANSACTION = 1
+    SHARE = 2
+
+    @property
+    def oldest(self) -> int:
+        """The first version of FindCoordinator that knows it."""
+        return (0, 1, 6)[self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +217,7 @@ class FindCoordinator:
 
     def limits(self) -> Iterator[Limit]:
         """The fields in use that narrow the versions."""
-        if self.kind is not CoordinatorOf.GROUP:
-            yield Limit("looking for a transaction's coordinator", oldest=1)
+        yield from limits_of(self.kind)
 
     def body(self) -> Body:
         """The fields of every version at once: from 4 on, keys come in batches."""
@@ -221,10 +226,47 @@ class FindCoordinator:
     def answer(self, body: Body) -> FindCoordinatorAnswer:
         """Read an answer of any version."""
         row = the_only(body["coordinators"], "coordinators") if "coordinators" in body else body
-        error = row["error_code"]
-        return FindCoordinatorAnswer(
-            error=error,
-            node=None if error else node(row["node_id"], row["host"], row["port"]),
-            message=said(row.get("error_message")),
-            throttle=throttle(body),
-        )
+        return coordinator(row, body)
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinators:
+    """Asks for the coordinators of several keys in one request.
+
+    Nothing is ever left out: before version 4 a request has one key.
+    """
+
+    api: ClassVar[Api] = FIND_COORDINATOR
+
+    keys: tuple[str, ...]
+    kind: CoordinatorOf = CoordinatorOf.GROUP
+
+    def limits(self) -> Iterator[Limit]:
+        """The fields in use that narrow the versions."""
+        yield Limit("looking for several coordinators at once", oldest=4)
+        yield from limits_of(self.kind)
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        return {"key": "", "key_type": self.kind.value, "coordinator_keys": self.keys}
+
+    def answer(self, body: Body) -> dict[str, FindCoordinatorAnswer]:
+        """Read an answer of any version, by key."""
+        return {row["key"]: coordinator(row, body) for row in body["coordinators"]}
+
+
+def limits_of(kind: CoordinatorOf) -> Iterator[Limit]:
+    """The versions that know a kind of coordinator."""
+    if kind.oldest:
+        yield Limit(f"looking for a {kind.name.lower()}'s coordinator", oldest=kind.oldest)
+
+
+def coordinator(row: Body, body: Body) -> FindCoordinatorAnswer:
+    """Read one row of an answer."""
+    error = row["error_code"]
+    return FindCoordinatorAnswer(
+        error=error,
+        node=None if error else node(row["node_id"], row["host"], row["port"]),
+        message=said(row.get("error_message")),
+        throttle=throttle(body),
+    )
