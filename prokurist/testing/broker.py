@@ -31,6 +31,7 @@ from prokurist.testing.cluster.control import Controls
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.sasl import Sasl
 from prokurist.testing.cluster.steering import Change
+from prokurist.testing.cluster.transactions import TransactionSettings
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -49,6 +50,7 @@ class EmbeddedBroker(Controls):
         auto_create: bool = False,
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
         groups: GroupSettings | None = None,
+        transactions: TransactionSettings | None = None,
         ports: Sequence[int] = (),
         sasl: Sasl | None = None,
         certificate: Path | None = None,
@@ -63,6 +65,7 @@ class EmbeddedBroker(Controls):
             auto_create: True if Metadata requests create missing topics.
             versions: The API versions to offer, for brokers older than kio.
             groups: The brokers' configuration of groups.
+            transactions: The brokers' configuration of transactions.
             ports: A port for each; free ones by default.
             sasl: How clients authenticate; not at all by default.
             certificate: PEM file with its key and its certificate, for TLS; none by default.
@@ -83,6 +86,7 @@ class EmbeddedBroker(Controls):
         self._auto_create = auto_create
         self._versions = dict(versions or {})
         self._groups = groups
+        self._transactions = transactions
         self._sasl = sasl
         self._certificate = certificate
         self._authority = authority
@@ -140,6 +144,7 @@ class EmbeddedBroker(Controls):
             auto_create=self._auto_create,
             versions=self._versions,
             groups=self._groups,
+            transactions=self._transactions,
             sasl=self._sasl,
             tls=self._context(),
             wall_ahead=self._wall_ahead,

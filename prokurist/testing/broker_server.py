@@ -24,6 +24,7 @@ from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.sasl import Sasl
 from prokurist.testing.cluster.steering import Change
+from prokurist.testing.cluster.transactions import TransactionSettings
 from prokurist.types import Node
 
 if TYPE_CHECKING:
@@ -314,6 +315,7 @@ def serve(
     auto_create: bool,
     versions: Mapping[ApiName, tuple[int, int]],
     groups: GroupSettings | None,
+    transactions: TransactionSettings | None,
     sasl: Sasl | None,
     tls: "SSLContext | None",
     wall_ahead: float,
@@ -336,6 +338,7 @@ def serve(
             auto_create=auto_create,
             versions=versions,
             groups=groups,
+            transactions=transactions,
             sasl=sasl,
             wall_ahead=wall_ahead,
         )

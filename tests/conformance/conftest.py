@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from prokurist.testing.broker import EmbeddedBroker
-from prokurist.testing.cluster import GroupSettings
+from prokurist.testing.cluster import GroupSettings, TransactionSettings
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka, is_required
 from tests.conformance.model_side import ModelSide
 from tests.conformance.real_side import RealSide
@@ -20,6 +20,7 @@ PROPERTIES: Final[dict[str, object]] = {
     "group.consumer.max.size": "3",
     "group.consumer.session.timeout.ms": "60000",
     "producer.id.expiration.check.interval.ms": "500",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
 }
 OF_VERSION: Final[dict[str, dict[str, object]]] = {
     # A real broker puts off assignments by a second, which would be a wait and no fact.
@@ -39,6 +40,7 @@ def settings(version: str) -> GroupSettings:
         consumer_session_timeout=60.0,
         consumer_heartbeat_interval=1.0,
         older_epochs_commit=version != "3.9.2",
+        offsets_partitions=5,
     )
 
 
@@ -54,7 +56,9 @@ def paired(stack: ExitStack, version: str, nodes: int, more: Mapping[str, object
     """A real Kafka and a model of as many nodes, until the stack is closed."""
     kafka = started(version, nodes, more)
     stack.callback(kafka.close)
-    model = stack.enter_context(EmbeddedBroker(nodes, groups=settings(version)))
+    transactions = TransactionSettings(version=0 if version == "3.9.2" else 2)
+    broker = EmbeddedBroker(nodes, groups=settings(version), transactions=transactions)
+    model = stack.enter_context(broker)
     model.let_followers_serve()
     return Pair(RealSide(kafka), ModelSide(model))
 

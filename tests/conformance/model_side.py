@@ -23,9 +23,9 @@ class ModelSide(Side):
         with broker._change() as (cluster, _):
             for each in cluster.brokers():
                 each.node = replace(each.node, rack=f"rack-{each.node.id - 1}")
-        for name in KEYS:
-            api = named(name)
-            self.versions[name] = (api.oldest, api.newest)
+            for name, key in KEYS.items():
+                if key in cluster.offered:
+                    self.versions[name] = cluster.offered[key]
 
     def create_topics(
         self, names: Sequence[str], partitions: int, config: Mapping[str, str] | None = None

@@ -71,6 +71,16 @@ UNORDERED: Final = frozenset(
         ("OffsetFetch", "partitions"),
         ("ListOffsets", "topics"),
         ("ListOffsets", "partitions"),
+        ("AddPartitionsToTxn", "results_by_topic_v3_and_below"),
+        ("AddPartitionsToTxn", "results_by_partition"),
+        ("AddPartitionsToTxn", "results_by_transaction"),
+        ("AddPartitionsToTxn", "topic_results"),
+        ("TxnOffsetCommit", "topics"),
+        ("TxnOffsetCommit", "partitions"),
+        ("ListTransactions", "transaction_states"),
+        ("DescribeTransactions", "topics"),
+        ("DescribeTransactions", "partitions"),
+        ("DescribeProducers", "active_producers"),
         ("OffsetForLeaderEpoch", "topics"),
         ("OffsetForLeaderEpoch", "partitions"),
     }
@@ -120,6 +130,10 @@ class Normaliser:
             return self.asked(value)
         if isinstance(value, (list, tuple)):
             return [self._asked(name, each) for each in value]
+        if "producer_id" in name and ("producer", value) in self._names:
+            return self._names["producer", value]
+        if name == "records" and self._is_of_a_producer(value):
+            return self._batches(value)
         if name in GIVEN_IDS and value:
             known = self._names.get((GIVEN_IDS[name], value))
             if known is None:
@@ -172,12 +186,18 @@ class Normaliser:
             case _ if name in GIVEN_IDS and value:
                 known = value in self._own or (api == "DescribeGroups" and name == "leader")
                 return value if known else self._named(GIVEN_IDS[name], value)
-            case int() if name == "timestamp" and value > NOW:
+            case int() if name in ("timestamp", "last_timestamp") and value > NOW:
                 return "the broker's clock"
             case int():
                 return int(value)
             case _:
                 return value
+
+    def _is_of_a_producer(self, data: bytes) -> bool:
+        """Whether a batch that is written has a producer id that the broker gave out."""
+        return (
+            len(data) >= BATCH.size and ("producer", BATCH.unpack_from(data)[9]) in self._names
+        )
 
     def _named(self, kind: str, value: Any) -> str:
         # A field of the same name may have the same number for another thing.

@@ -94,10 +94,15 @@ def request(*topics: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def produce(
-    stage: Stage, topic: Topic, *rows: tuple[int, bytes], who: str = "a", **more: Any
+    stage: Stage,
+    topic: Topic,
+    *rows: tuple[int, bytes],
+    who: str = "a",
+    version: int | None = None,
+    **more: Any,
 ) -> Any:
     """Produce to some partitions of a topic."""
-    return stage.ask(who, "Produce", **request(topic_data(topic, *rows), **more))
+    return stage.ask(who, "Produce", version, **request(topic_data(topic, *rows), **more))
 
 
 def produced_batches(stage: Stage) -> None:

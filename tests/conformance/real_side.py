@@ -22,6 +22,8 @@ from tests.unit.testing.cluster.conftest import fill
 
 SECONDS: Final = 60.0
 UNCLEAN: Final = 1
+NOT_COORDINATOR: Final = 16
+TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 _LONG: Final = timedelta(seconds=20)
 
 
@@ -39,7 +41,7 @@ class RealSide(Side):
             if (span := offered.get(key)) is not None:
                 self.versions[api] = span
         self._groups_ready()
-        self._coordinated("ready")
+        self._transactions_ready()
         self._producers_ready()
 
     def create_topics(
@@ -178,6 +180,7 @@ class RealSide(Side):
         self._kafka.kill(node - 1)
         self._kafka.restart(node - 1)
         self._groups_ready()
+        self._transactions_ready()
         self._producers_ready()
 
     def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
@@ -385,6 +388,19 @@ class RealSide(Side):
                     if told.error_code in (0, 16):
                         break
                     time.sleep(0.05)
+
+    def _transactions_ready(self) -> None:
+        """Wait until the transaction coordinators have made their topic and read it."""
+        names = [f"ready-{number}" for number in range(20)]
+        for name in names:
+            self._coordinated(name)
+        for node in range(1, len(self._addresses) + 1):
+            while True:
+                told = self._admin("describe_transactions", 0, node, transactional_ids=names)
+                codes = {int(each.error_code) for each in told.transaction_states}
+                if codes <= {NOT_COORDINATOR, TRANSACTIONAL_ID_NOT_FOUND}:
+                    break
+                time.sleep(0.05)
 
     def _producers_ready(self) -> None:
         """Wait until producer ids can be had."""

@@ -80,6 +80,11 @@ class Stage:
         oldest, newest = self._play.versions[api]
         return max(oldest, least, min(newest, most) - self._play.vintage)
 
+    def speaks(self, api: ApiName, version: int) -> bool:
+        """True if both sides have a version of an API."""
+        oldest, newest = self._play.versions[api]
+        return oldest <= version <= newest
+
     def send(self, who: str, api: ApiName, version: int | None = None, **values: Any) -> None:
         """Send a request; `a@2` is a connection to node 2."""
         if version is None:

@@ -15,6 +15,7 @@ from prokurist.testing.cluster.groups import Committed
 from prokurist.testing.cluster.journal import Entry
 from prokurist.testing.cluster.session import Delivery, End, Session
 from prokurist.testing.cluster.steering import Fault
+from prokurist.testing.cluster.transactions import TransactionSettings
 
 __all__ = [
     "Cluster",
@@ -28,4 +29,5 @@ __all__ = [
     "GroupSettings",
     "Record",
     "Session",
+    "TransactionSettings",
 ]

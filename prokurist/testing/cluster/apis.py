@@ -32,9 +32,16 @@ ApiName = Literal[
     "CreateTopics",
     "InitProducerId",
     "OffsetForLeaderEpoch",
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    "EndTxn",
+    "TxnOffsetCommit",
     "SaslAuthenticate",
     "DeleteGroups",
     "DescribeCluster",
+    "DescribeProducers",
+    "DescribeTransactions",
+    "ListTransactions",
     "ConsumerGroupHeartbeat",
     "ConsumerGroupDescribe",
     "GetTelemetrySubscriptions",
@@ -61,9 +68,16 @@ KEYS: Final[dict[ApiName, int]] = {
     "CreateTopics": 19,
     "InitProducerId": 22,
     "OffsetForLeaderEpoch": 23,
+    "AddPartitionsToTxn": 24,
+    "AddOffsetsToTxn": 25,
+    "EndTxn": 26,
+    "TxnOffsetCommit": 28,
     "SaslAuthenticate": 36,
     "DeleteGroups": 42,
     "DescribeCluster": 60,
+    "DescribeProducers": 61,
+    "DescribeTransactions": 65,
+    "ListTransactions": 66,
     "ConsumerGroupHeartbeat": 68,
     "ConsumerGroupDescribe": 69,
     "GetTelemetrySubscriptions": 71,
@@ -72,6 +86,13 @@ KEYS: Final[dict[ApiName, int]] = {
 
 TELEMETRY: Final = frozenset({71, 72})
 """API keys offered only by a broker with a telemetry receiver."""
+
+BEFORE_EPOCHS_GROW: Final[dict[ApiName, int]] = {
+    "Produce": 11,
+    "EndTxn": 4,
+    "TxnOffsetCommit": 4,
+}
+"""The newest versions of Kafka 3.9 of the APIs whose next ones need `transaction.version` 2."""
 
 NEWEST: Final[dict[str, int]] = {"InitProducerId": 5}
 """Kafka 4.3's newest stable versions, for APIs of which kio knows unstable ones."""

@@ -175,13 +175,18 @@ def read_header(data: bytes) -> RecordBatch:
 
 
 def make_batch(
-    records: Sequence[Record], *, producer_id: int = NO_PRODUCER, attributes: int = 0
+    records: Sequence[Record],
+    *,
+    producer_id: int = NO_PRODUCER,
+    producer_epoch: int = 0,
+    attributes: int = 0,
 ) -> RecordBatch:
     """A plain batch of records, as a producer without compression would send it.
 
     Args:
         records: The records.
         producer_id: The producer, in a transaction.
+        producer_epoch: The producer's epoch.
         attributes: Further flags of the header: `TRANSACTIONAL`, `CONTROL`.
 
     Raises:
@@ -193,18 +198,30 @@ def make_batch(
     most = max(record.timestamp for record in records)
     body = b"".join(record_bytes(record, delta, first) for delta, record in enumerate(records))
     last = len(records) - 1
-    epoch = -1 if producer_id == NO_PRODUCER else 0
+    epoch = -1 if producer_id == NO_PRODUCER else producer_epoch
     numbers = (attributes, last, first, most, producer_id, epoch, -1, len(records))
     checked = struct.pack(">hiqqqhii", *numbers) + body
     length = len(checked) + CRC_COUNTS_FROM - LENGTH_COUNTS_FROM
     return parse(struct.pack(">qiibI", 0, length, -1, 2, crc32c(checked)) + checked)
 
 
-def make_marker(producer_id: int, *, committed: bool, timestamp: int = 0) -> RecordBatch:
+def make_marker(
+    producer_id: int,
+    *,
+    committed: bool,
+    timestamp: int = 0,
+    producer_epoch: int = 0,
+    coordinator_epoch: int = 0,
+) -> RecordBatch:
     """The marker that ends a producer's transaction, with the time of a broker's clock."""
     key = struct.pack(">hh", 0, int(committed))
-    marker = Record(struct.pack(">hi", 0, 0), key, timestamp)
-    return make_batch([marker], producer_id=producer_id, attributes=TRANSACTIONAL | CONTROL)
+    marker = Record(struct.pack(">hi", 0, coordinator_epoch), key, timestamp)
+    return make_batch(
+        [marker],
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        attributes=TRANSACTIONAL | CONTROL,
+    )
 
 
 def record_bytes(record: Record, offset_delta: int, base_timestamp: int) -> bytes:

@@ -49,7 +49,7 @@ class BrokerControls(Steering):
             broker.running = broker.frozen = False
             broker.fetch_sessions.kept.clear()
             cluster.end_all(node, End.RESET)
-            cluster.state.lose_groups(node)
+            cluster.state.lose_coordination(node)
             if missed:
                 cluster.state.miss(node)
             cluster.state.changed(now)

@@ -220,6 +220,21 @@ class ClassicGroup:
             return ErrorCode.rebalance_in_progress
         return ErrorCode.none
 
+    def transactional_commit_refusal(
+        self, member_id: str, instance_id: str | None, generation: int
+    ) -> int:
+        """Return the error code for an offset commit in a transaction, `none` if accepted.
+
+        A rebalance in progress does not matter, and the commit is no sign of life.
+        """
+        if generation < 0 and (self.empty or (not member_id and instance_id is None)):
+            return ErrorCode.none
+        found = self.find(member_id, instance_id)
+        if isinstance(found, ErrorCode):
+            return found
+        same = generation == self.generation
+        return ErrorCode.none if same else ErrorCode.illegal_generation
+
     # --- rebalances -----------------------------------------------------------------
 
     def rebalance(self, now: float) -> None:

@@ -14,7 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from prokurist.testing.cluster.answers import Context, Result, Silence
-from prokurist.testing.cluster.apis import TELEMETRY, Api, ApiName, by_key, named
+from prokurist.testing.cluster.apis import (
+    BEFORE_EPOCHS_GROW,
+    TELEMETRY,
+    Api,
+    ApiName,
+    by_key,
+    named,
+)
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, Refusals, RuleBook, RuleKind
 from prokurist.testing.cluster.group_settings import GroupSettings
@@ -24,6 +31,7 @@ from prokurist.testing.cluster.journal import Entry, Journal
 from prokurist.testing.cluster.sasl import Sasl, SaslExchange
 from prokurist.testing.cluster.session import Delivery, End, Session, Stage
 from prokurist.testing.cluster.state import State, make_state
+from prokurist.testing.cluster.transactions import FEATURE, TransactionSettings
 from prokurist.testing.cluster.wire import (
     MalformedRequest,
     Request,
@@ -83,6 +91,7 @@ class Cluster:
         auto_create: bool = False,
         versions: Mapping[ApiName, tuple[int, int]] | None = None,
         groups: GroupSettings | None = None,
+        transactions: TransactionSettings | None = None,
         sasl: Sasl | None = None,
         wall_ahead: float = 0.0,
     ) -> None:
@@ -96,6 +105,7 @@ class Cluster:
             versions: What to offer of an API, where not everything that kio can
                 speak: older brokers.
             groups: Their configuration of groups.
+            transactions: Their configuration of transactions.
             sasl: How clients authenticate; None for not at all.
             wall_ahead: By how many seconds the brokers' wall clock is ahead of the time
                 that the driver says it is.
@@ -108,6 +118,7 @@ class Cluster:
         self.state.auto_create = auto_create
         self.state.wall_ahead = wall_ahead
         self.state.group_settings = groups or GroupSettings()
+        settings = self.state.transactions.settings = transactions or TransactionSettings()
         self.rules: RuleBook = RuleBook()
         self.journal: Journal = Journal()
         self.sasl: Sasl | None = sasl
@@ -117,6 +128,11 @@ class Cluster:
             for api in by_key().values()
             if api.key not in TELEMETRY
         }
+        if settings.version:
+            self.state.features[FEATURE] = settings.version
+        else:
+            for name, newest in BEFORE_EPOCHS_GROW.items():
+                self.offer(name, named(name).oldest, newest)
         for name, (oldest, newest) in (versions or {}).items():
             self.offer(name, oldest, newest)
         self._sessions: list[Session] = []

@@ -217,11 +217,24 @@ class ConsumerGroup:
         """
         if epoch < 0 and self.empty:
             return ErrorCode.none
+        if member_id in self.members and version < 9:
+            return ErrorCode.unsupported_version
+        return self._epoch_refusal(member_id, epoch, parts)
+
+    def transactional_commit_refusal(
+        self, member_id: str, instance_id: str | None, epoch: int, parts: list[Part]
+    ) -> int:
+        """Return the error code for an offset commit in a transaction, `none` if accepted."""
+        if epoch < 0 and (self.empty or (not member_id and instance_id is None)):
+            return ErrorCode.none
+        code = self._epoch_refusal(member_id, epoch, parts)
+        stale = code == ErrorCode.stale_member_epoch
+        return ErrorCode.illegal_generation if stale else code
+
+    def _epoch_refusal(self, member_id: str, epoch: int, parts: list[Part]) -> int:
         member = self.members.get(member_id)
         if member is None:
             return ErrorCode.unknown_member_id
-        if version < 9:
-            return ErrorCode.unsupported_version
         older = self.settings.older_epochs_commit
         kept = older and epoch >= 0 and all(member.may_commit(epoch, each) for each in parts)
         return ErrorCode.none if epoch == member.epoch or kept else ErrorCode.stale_member_epoch

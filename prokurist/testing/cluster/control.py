@@ -23,6 +23,7 @@ from prokurist.testing.cluster.request_controls import RequestControls
 from prokurist.testing.cluster.steering import Change
 from prokurist.testing.cluster.telemetry_controls import TelemetryControls
 from prokurist.testing.cluster.topic_controls import TopicControls
+from prokurist.testing.cluster.transaction_controls import TransactionControls
 
 if TYPE_CHECKING:
     from prokurist.events.clock import Clock
@@ -35,6 +36,7 @@ class Controls(
     ProducerControls,
     GroupControls,
     MembershipControls,
+    TransactionControls,
     TelemetryControls,
 ):
     """All controls."""

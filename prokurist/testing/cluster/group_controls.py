@@ -3,8 +3,6 @@
 Thread: any for a served cluster; the driver's for a model.
 """
 
-import math
-
 from prokurist.testing.cluster.apis import ApiName, named
 from prokurist.testing.cluster.groups import Committed
 from prokurist.testing.cluster.journal import Entry
@@ -50,25 +48,28 @@ class GroupControls(Steering):
         """
         with self._change() as (cluster, now):
             loading = cluster.state.group(group)
-            if times is not None:
-                loading.loading_times = times
-            if seconds is not None or times is None:
-                loading.loading_until = now + (math.inf if seconds is None else seconds)
+            loading.begin_loading(now, seconds, times)
 
         def undo() -> None:
             with self._change():
-                loading.loading_until = -math.inf
-                loading.loading_times = 0
+                loading.end_loading()
 
         return Fault(f"{group} loading", undo)
 
-    def deny(self, *, topic: str | None = None, group: str | None = None) -> Fault:
-        """Take away every client's authorization for a topic, a group, or both."""
+    def deny(
+        self,
+        *,
+        topic: str | None = None,
+        group: str | None = None,
+        transaction: str | None = None,
+    ) -> Fault:
+        """Take away every client's authorization for a topic, a group, a transactional id."""
 
         def undo() -> None:
             with self._change() as (cluster, now):
                 cluster.state.denied_topics.discard(topic or "")
                 cluster.state.denied_groups.discard(group or "")
+                cluster.state.denied_transactions.discard(transaction or "")
                 cluster.state.changed(now)
 
         with self._change() as (cluster, now):
@@ -76,8 +77,10 @@ class GroupControls(Steering):
                 cluster.state.denied_topics.add(topic)
             if group is not None:
                 cluster.state.denied_groups.add(group)
+            if transaction is not None:
+                cluster.state.denied_transactions.add(transaction)
             cluster.state.changed(now)
-        return Fault(f"deny {topic or ''} {group or ''}", undo)
+        return Fault(f"deny {topic or ''} {group or ''} {transaction or ''}", undo)
 
     def offer(self, api: ApiName, oldest: int, newest: int) -> None:
         """Offer other versions of an API from now on, as older brokers do."""

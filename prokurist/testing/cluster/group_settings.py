@@ -24,6 +24,8 @@ class GroupSettings:
             the consumer protocol. Kafka 4.3 has 1 s, and older ones have none.
         older_epochs_commit: True if a member may commit in the epoch before, for partitions
             kept since (KIP-1251). Kafka before 4.3 does not allow it.
+        offsets_partitions: How many partitions `__consumer_offsets` has
+            (`offsets.topic.num.partitions`); a transaction names the one of a group.
     """
 
     initial_rebalance_delay: float = 0.0
@@ -35,3 +37,4 @@ class GroupSettings:
     consumer_heartbeat_interval: float = 5.0
     assignment_interval: float = 0.0
     older_epochs_commit: bool = True
+    offsets_partitions: int = 50

@@ -6,11 +6,11 @@ classic group that no member ever joined.
 Thread: the one that drives the model.
 """
 
-import math
 from dataclasses import dataclass, field
 
 from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.consumer_group import ConsumerGroup
+from prokurist.testing.cluster.coordinated import Coordinated
 from prokurist.types import TopicPartition
 
 
@@ -23,36 +23,37 @@ class Committed:
         leader_epoch: The leader epoch that came with it; −1 for none.
         metadata: The note that came with it.
         at: When it was committed, on the model's clock.
+        number: Its place among all commits: of two in transactions the later one counts,
+            whichever transaction ends first.
     """
 
     offset: int
     leader_epoch: int
     metadata: str
     at: float
+    number: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(slots=True)
-class Group:
+class Group(Coordinated):
     """One group.
 
     Attributes:
         name: Its id.
-        coordinator: The broker a test moved it to; None where its name decides.
         offsets: Committed offsets. The key is a topic's name: a deleted topic takes its offsets
             along, a recreated one starts without any.
-        loading_until: Until then the coordinator still reads its log.
-        loading_times: For so many requests it still does.
         membership: Its members, by either protocol.
-        unstable: Partitions with a commit in a transaction that is not over.
+        made: True since a transaction has committed offsets, whatever became of it.
+        pending: Offsets committed in open transactions, by producer id.
+        unstable: Partitions with a commit in a transaction that a test has under way.
         moved: True if another broker has to take over at the next request.
     """
 
     name: str
     membership: ClassicGroup | ConsumerGroup
-    coordinator: int | None = None
     offsets: dict[TopicPartition, Committed] = field(default_factory=dict)
-    loading_until: float = -math.inf
-    loading_times: int = 0
+    made: bool = False
+    pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
     unstable: set[TopicPartition] = field(default_factory=set)
     moved: bool = False
 
@@ -63,13 +64,22 @@ class Group:
     @property
     def known(self) -> bool:
         """True if the coordinator holds offsets or a membership of the group."""
-        return bool(self.offsets) or self.membership.known
+        return bool(self.offsets) or self.made or self.membership.known
 
-    def loading(self, now: float) -> bool:
-        """True while the coordinator loads; each call counts down a loading by number."""
-        if now < self.loading_until:
-            return True
-        if self.loading_times > 0:
-            self.loading_times -= 1
-            return True
-        return False
+    def unsettled(self) -> set[TopicPartition]:
+        """The partitions with a commit in a transaction that is not over."""
+        return self.unstable.union(*self.pending.values())
+
+    def settle(self, producer_id: int, *, committed: bool) -> None:
+        """End a producer's transaction: its offsets count, or never did."""
+        for tp, pending in self.pending.pop(producer_id, {}).items():
+            kept = self.offsets.get(tp)
+            if committed and (kept is None or pending.number > kept.number):
+                self.offsets[tp] = pending
+
+    def forget_offsets(self, topic: str | None = None) -> None:
+        """Forget the offsets of a topic, or of all; those of open transactions too."""
+        for kept in (self.offsets, *self.pending.values()):
+            for tp in [each for each in kept if topic in (None, each.topic)]:
+                del kept[tp]
+        self.pending = {each: left for each, left in self.pending.items() if left}

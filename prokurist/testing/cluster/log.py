@@ -58,7 +58,7 @@ class Log:
         self.batches.append(kept)
         self.epochs.assign(epoch, kept.base_offset)
         self.end = kept.last_offset + 1
-        if kept.is_transactional and not kept.is_control:
+        if kept.is_transactional and kept.has_producer and not kept.is_control:
             self.open.setdefault(kept.producer_id, kept.base_offset)
         return kept
 
@@ -74,7 +74,7 @@ class Log:
         """The last stable offset below a high watermark.
 
         That is where the oldest transaction begins that is open, or whose marker is not
-        below the watermark yet.
+        below the watermark yet; never before the log's start.
         """
         end = watermark
         for first in self.open.values():
@@ -83,7 +83,7 @@ class Log:
             if over.last < watermark:
                 break
             end = min(end, over.first)
-        return end
+        return max(end, min(self.start, watermark))
 
     def aborted_between(self, offset: int, upto: int) -> list[tuple[int, int]]:
         """The aborted transactions that reach beyond an offset and begin below another one.
@@ -150,6 +150,10 @@ class Log:
         self.batches = [each for each in self.batches if each.last_offset < end]
         self.end = max(self.start, min(end, self.end))
         self.epochs.truncate(self.end)
+        self.open = {each: first for each, first in self.open.items() if first < end}
+        reopened = [each for each in self.settled if each.first < end <= each.last]
+        self.open |= {each.producer: each.first for each in reopened}
+        self.settled = [each for each in self.settled if each.last < end]
 
     def delete_before(self, offset: int) -> None:
         """Forget everything below an offset, as retention does."""
@@ -160,6 +164,7 @@ class Log:
         self._latest_deleted = max(gone, key=lambda each: each.timestamp, default=None)
         self.start = start
         self.batches = [each for each in self.batches if each.last_offset >= start]
+        self.settled = [each for each in self.settled if each.last >= start]
         self.epochs.delete_before(start)
 
     def _records(self) -> Iterator[Found]:

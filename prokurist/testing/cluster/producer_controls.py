@@ -20,8 +20,9 @@ class ActiveProducer(NamedTuple):
 
     Attributes:
         epoch: Its epoch.
-        last_sequence: The sequence number of its last record.
-        last_offset: The offset of that record.
+        last_sequence: The sequence number of its last record; −1 without a batch since a
+            marker brought its epoch.
+        last_offset: The offset of that record; −1 likewise.
     """
 
     epoch: int
@@ -153,12 +154,11 @@ class ProducerControls(Steering):
     def producers(self, tp: TopicPartition) -> dict[int, ActiveProducer]:
         """Return the leader's state of active producers for a partition, by producer id."""
         with self._change() as (cluster, now):
-            states = partition_of(cluster.state, tp).producers
-            states.expire(now - cluster.state.producer_id_expiration)
+            partition = partition_of(cluster.state, tp)
+            states = partition.producers
+            states.expire(now - cluster.state.producer_id_expiration, partition.log.open)
             return {
-                producer_id: ActiveProducer(
-                    entry.epoch, entry.last_sequence, entry.batches[-1].last_offset
-                )
+                producer_id: ActiveProducer(entry.epoch, entry.last_sequence, entry.last_offset)
                 for producer_id, entry in states.entries().items()
             }
 

@@ -29,7 +29,14 @@ from prokurist.testing.cluster.topics import (
     add_partitions,
     make_topic,
 )
-from prokurist.types import Node
+from prokurist.testing.cluster.transactions import (
+    EPOCHS_GROW_FROM,
+    FEATURE,
+    OFFSETS_TOPIC,
+    Transactions,
+    java_hash,
+)
+from prokurist.types import Node, TopicPartition
 
 
 @dataclass(slots=True, repr=False)
@@ -42,8 +49,10 @@ class State:
         groups: By id; one is made when it is first spoken of.
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
+        denied_transactions: Transactional ids likewise.
         auto_create: True if Metadata requests create missing topics.
         group_settings: The brokers' configuration of groups.
+        transactions: The transactional ids, and the brokers' configuration of them.
         followers_serve: True if consumers may read from followers, and get a preferred replica
             in their rack.
         default_partitions: How many partitions a topic has by default.
@@ -69,8 +78,10 @@ class State:
     groups: dict[str, Group] = field(default_factory=dict)
     denied_topics: set[str] = field(default_factory=set)
     denied_groups: set[str] = field(default_factory=set)
+    denied_transactions: set[str] = field(default_factory=set)
     auto_create: bool = False
     group_settings: GroupSettings = field(default_factory=GroupSettings)
+    transactions: Transactions = field(default_factory=Transactions)
     followers_serve: bool = False
     default_partitions: int = 1
     cluster_id: str = "prokurist-embedded-clu"
@@ -90,6 +101,7 @@ class State:
     _incarnations: dict[str, int] = field(default_factory=dict)
     _producer_ids: int = 999
     _member_names: int = 0
+    _commits: int = 0
 
     def __repr__(self) -> str:
         counts = f"{len(self.topics)} topics, {len(self.groups)} groups"
@@ -197,7 +209,7 @@ class State:
 
     def miss(self, node_id: int) -> None:
         """The others notice that a broker is gone: its work goes to them."""
-        self.lose_groups(node_id)
+        self.lose_coordination(node_id)
         self.broker(node_id).registered = False
         for topic in self.topics.values():
             for partition in topic.partitions:
@@ -304,8 +316,7 @@ class State:
         """Forget a topic, with its committed offsets."""
         del self.topics[name]
         for group in self.groups.values():
-            for tp in [each for each in group.offsets if each.topic == name]:
-                del group.offsets[tp]
+            group.forget_offsets(name)
 
     # --- groups and producers ---------------------------------------------------
 
@@ -326,11 +337,20 @@ class State:
             self.changed(now)
         return group
 
-    def lose_groups(self, node_id: int) -> None:
-        """End a broker: the next coordinator of its groups begins with the log."""
+    def offsets_partition_of(self, group: str) -> TopicPartition:
+        """The partition of `__consumer_offsets` that holds a group."""
+        return TopicPartition(
+            OFFSETS_TOPIC, java_hash(group) % self.group_settings.offsets_partitions
+        )
+
+    def lose_coordination(self, node_id: int) -> None:
+        """End a broker: the next coordinator of what it coordinates begins with the log."""
         for group in self.groups.values():
             if self.coordinator(group.name) == node_id:
                 group.moved = True
+        for transaction in self.transactions.entries(self.now):
+            if self.transaction_coordinator(transaction.name) == node_id:
+                transaction.fail_over()
 
     def listed_topics(self) -> dict[str, Listed]:
         """The topics that a group may be assigned."""
@@ -348,17 +368,30 @@ class State:
         self._member_names += 1
         return str(self._member_names)
 
+    def next_commit_number(self) -> int:
+        """Return the place of a commit among all commits."""
+        self._commits += 1
+        return self._commits
+
     def coordinator(self, name: str) -> int | None:
-        """The broker that coordinates a group or a transaction; None if none can.
+        """The broker that coordinates a group; None if none can."""
+        group = self.groups.get(name)
+        return self._seated(name, None if group is None else group.coordinator)
+
+    def transaction_coordinator(self, name: str) -> int | None:
+        """The broker that coordinates a transactional id; None if none can."""
+        return self._seated(name, self.transactions.moved_to(name))
+
+    def _seated(self, name: str, moved_to: int | None) -> int | None:
+        """The broker that a name belongs to.
 
         The name decides, as in Kafka; when its broker is missed, the next one has it.
         """
-        group = self.groups.get(name)
         ring = sorted(self.brokers)
         first = crc32(name.encode()) % len(ring)
         turn = ring[first:] + ring[:first]
-        if group is not None and group.coordinator is not None:
-            turn.insert(0, group.coordinator)
+        if moved_to is not None:
+            turn.insert(0, moved_to)
         return next((each for each in turn if self.brokers[each].registered), None)
 
     def group_refusal(self, name: str, node_id: int, now: float) -> ErrorCode:
@@ -370,6 +403,19 @@ class State:
         if self.group(name).loading(now):
             return ErrorCode.coordinator_load_in_progress
         return ErrorCode.none
+
+    def transaction_refusal(self, name: str, node_id: int, now: float) -> ErrorCode:
+        """Return the error code of a broker that cannot serve a transactional id, or `none`."""
+        if self.transaction_coordinator(name) != node_id:
+            return ErrorCode.not_coordinator
+        if self.transactions.loading(name, now):
+            return ErrorCode.coordinator_load_in_progress
+        return ErrorCode.none
+
+    @property
+    def epochs_grow(self) -> bool:
+        """True if each end of a transaction raises the epoch, by the finalised feature."""
+        return self.features.get(FEATURE, 0) >= EPOCHS_GROW_FROM
 
     def next_producer_id(self) -> int:
         """A producer id that was never given out."""

@@ -101,7 +101,7 @@ class TopicControls(Steering):
             partition = partition_of(cluster.state, tp)
             stamp = cluster.state.wall_clock(now)
             marker = make_marker(producer, committed=committed, timestamp=stamp)
-            partition.end_transaction(marker, committed=committed)
+            partition.end_transaction(marker, now, committed=committed)
             cluster.state.follow(partition)
             cluster.state.changed(now)
 

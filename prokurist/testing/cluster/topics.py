@@ -138,9 +138,18 @@ class Partition:
         self.copy_of(self.leader).end = self.log.end
         return kept
 
-    def end_transaction(self, marker: RecordBatch, *, committed: bool) -> None:
+    def in_transaction(self, producer_id: int, epoch: int | None = None) -> bool:
+        """True if a producer has a transaction open here, in an epoch if one is given."""
+        if producer_id not in self.log.open:
+            return False
+        return epoch is None or self.producers.epoch_of(producer_id) == epoch
+
+    def end_transaction(
+        self, marker: RecordBatch, now: float, *, committed: bool, coordinator_epoch: int = -1
+    ) -> None:
         """Append a marker: it commits or aborts the producer's open transaction."""
         self.log.end_transaction(marker, self.epoch, committed=committed)
+        self.producers.end(marker, now, coordinator_epoch)
         self.copy_of(self.leader).end = self.log.end
 
     def truncate(self, end: int, now: float) -> None:

@@ -207,10 +207,8 @@ def as_timedelta(seconds: float) -> timedelta:
 
 
 def as_moment(milliseconds: int | None) -> datetime | None:
-    """A timestamp; null for none."""
-    if milliseconds is None or milliseconds < 0:
-        return None
-    return EPOCH + timedelta(milliseconds=milliseconds)
+    """A timestamp; null for none, and −1 where the protocol has that and no null."""
+    return None if milliseconds is None else EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def as_it_is(value: Any) -> Any:

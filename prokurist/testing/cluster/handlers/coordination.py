@@ -1,4 +1,4 @@
-"""Group look-ups and parking, for the handlers of group APIs."""
+"""Look-ups of groups and transactions, and parking, for the handlers of their APIs."""
 
 from collections.abc import Callable
 
@@ -17,6 +17,31 @@ def refusal(state: State, name: str, context: Context) -> int:
     if code or name:
         return code or state.group_refusal(name, context.node, context.now)
     return ErrorCode.invalid_group_id
+
+
+def transaction_refusal(state: State, name: str, context: Context) -> int:
+    """Return the error code with which a broker refuses requests of a transactional id."""
+    code = context.refusals.whole()
+    if code:
+        return code
+    if name in state.denied_transactions:
+        return ErrorCode.transactional_id_authorization_failed
+    if not name:
+        return ErrorCode.invalid_request
+    return state.transaction_refusal(name, context.node, context.now)
+
+
+def for_older(code: int, context: Context, fenced_from: int) -> int:
+    """Return an error code as a client of the request's version knows it.
+
+    Args:
+        code: The error code.
+        context: The request's circumstances.
+        fenced_from: The version from which on the API has PRODUCER_FENCED.
+    """
+    if code == ErrorCode.producer_fenced and context.version < fenced_from:
+        return ErrorCode.invalid_producer_epoch
+    return code
 
 
 def classic(state: State, name: str, now: float) -> ClassicGroup | None:

@@ -30,7 +30,8 @@ def delete(state: State, name: str, context: Context) -> int:
         return ErrorCode.group_id_not_found
     if not group.membership.empty:
         return ErrorCode.non_empty_group
-    group.offsets.clear()
+    group.forget_offsets()
     group.unstable.clear()
+    group.made = False
     group.membership = ClassicGroup(state.group_settings)
     return ErrorCode.none

@@ -27,13 +27,16 @@ def handle(state: State, request: Any, context: Context) -> Values:
 def coordinator(state: State, key: str, key_type: int, context: Context) -> Values:
     """The coordinator of one key, or why there is none."""
     code = int(context.refusals.whole())
-    node_id = state.coordinator(key)
+    find = state.transaction_coordinator if key_type == TRANSACTION else state.coordinator
+    node_id = find(key)
     if code:
         pass
     elif key_type not in (GROUP, TRANSACTION):
         code = ErrorCode.invalid_request
     elif key_type == GROUP and key in state.denied_groups:
         code = ErrorCode.group_authorization_failed
+    elif key_type == TRANSACTION and key in state.denied_transactions:
+        code = ErrorCode.transactional_id_authorization_failed
     elif node_id is None:
         code = ErrorCode.coordinator_not_available
     else:

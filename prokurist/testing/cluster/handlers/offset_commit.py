@@ -120,10 +120,18 @@ def commit(state: State, name: str, topic: Topic | None, each: Any, context: Con
     """Keep one position; the error code if it cannot be."""
     if topic is None:
         raise AssertionError("a topic that is not there has been refused")
-    metadata = each.committed_metadata or ""
-    if len(metadata) > LONGEST_METADATA:
+    kept = position(state, each, context)
+    if kept is None:
         return ErrorCode.offset_metadata_too_large
-    epoch = field(each, "committed_leader_epoch", -1)
-    kept = Committed(each.committed_offset, epoch, metadata, context.now)
     state.group(name).offsets[TopicPartition(topic.name, each.partition_index)] = kept
     return ErrorCode.none
+
+
+def position(state: State, each: Any, context: Context) -> Committed | None:
+    """The position in a part of a request; None if its metadata is too long to be kept."""
+    metadata = each.committed_metadata or ""
+    if len(metadata) > LONGEST_METADATA:
+        return None
+    epoch = field(each, "committed_leader_epoch", -1)
+    number = state.next_commit_number()
+    return Committed(each.committed_offset, epoch, metadata, context.now, number)

@@ -43,7 +43,7 @@ def fetch(state: State, asked: Any, context: Context, *, stable: bool) -> Values
         or state.group_refusal(asked.group_id, context.node, context.now)
         or member_refusal(state, asked, context)
     )
-    unstable = state.group(asked.group_id).unstable if stable else set()
+    unstable = state.group(asked.group_id).unsettled() if stable else set()
     if asked.topics is None:
         topics = [] if code else everything(state, asked.group_id, context, unstable)
     elif code and context.version >= 2:

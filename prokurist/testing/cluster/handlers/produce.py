@@ -1,11 +1,12 @@
 """Produce: append batches, and with acks=all wait until every replica in sync has them.
 
-There are no transactions: a batch of one is refused.
+Batches of a transaction are appended once its coordinator knows of their partitions. A request
+that adds them (version 12) waits for a while if the transaction before is still being ended.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
 from kio.schema.errors import ErrorCode
 
@@ -27,9 +28,17 @@ from prokurist.testing.cluster.handlers.leadership import (
     place,
     standing,
 )
+from prokurist.testing.cluster.handlers.verification import (
+    UNREACHABLE,
+    Question,
+    is_frozen,
+)
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.topic_config import TopicConfig
+from prokurist.testing.cluster.topics import Partition
+from prokurist.testing.cluster.transactions import FEATURE, ProducerNumbers
 from prokurist.testing.cluster.wire import Values
+from prokurist.types import TopicPartition
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
@@ -48,16 +57,45 @@ UNTOLD: Final = frozenset(
 )
 """Refusals that do not tell where the log begins."""
 
+ABORTABLE_FROM: Final = 11
+"""The version from which on clients know TRANSACTION_ABORTABLE."""
+ADDS_FROM: Final = 12
+"""The version from which on a batch adds its partition to the transaction (KIP-890)."""
+CONCURRENT_WAIT: Final = 0.1
+"""Seconds for which a leader waits for the end of the transaction before
+(`add.partitions.to.txn.retry.backoff.max.ms`)."""
+REQUEST_TIMEOUT: Final = 30.0
+"""Seconds for which a leader waits for a coordinator's answer (`request.timeout.ms`)."""
+LOOK_AGAIN: Final = 0.05
+
+Unverified: TypeAlias = Mapping[tuple[Any, int], BatchRefused]
+"""Refusals by the coordinators of transactions, by topic of the request and partition."""
+
 
 def handle(state: State, request: Any, context: Context) -> Result:
     """Append batches, and answer for each partition."""
-    refused = refusal_of_all(request, context)
+    refused = refusal_of_all(state, request, context)
+    if refused is None and request.transactional_id is not None:
+        return Verified(state, request, context)(context.now)
+    return appended(state, request, context, refused, {})
+
+
+def appended(
+    state: State,
+    request: Any,
+    context: Context,
+    refused: BatchRefused | None,
+    unverified: Unverified,
+) -> Result:
+    """Append the batches that are not refused yet."""
     rows: list[Row] = []
     for asked, each in named_once(request):
         rows.append(row := Row(asked, each.index))
         try:
             if refused is not None:
                 raise refused
+            if unverified and (reason := unverified.get((key_of(asked), each.index))):
+                raise reason
             append(state, request, context, row, bytes(each.records or b""))
         except BatchRefused as error:
             refuse(row, error)
@@ -84,7 +122,7 @@ def key_of(asked: Any) -> tuple[Any, Any]:
     return field(asked, "name"), field(asked, "topic_id")
 
 
-def refusal_of_all(request: Any, context: Context) -> BatchRefused | None:
+def refusal_of_all(state: State, request: Any, context: Context) -> BatchRefused | None:
     """Return the error that refuses the request before any partition is read; None if none."""
     code = context.refusals.whole(usual=False)
     if code:
@@ -98,8 +136,124 @@ def refusal_of_all(request: Any, context: Context) -> BatchRefused | None:
     except BatchRefused as refused:
         return refused
     if any(batch is not None and batch.is_transactional for batch in batches):
-        return BatchRefused(ErrorCode.transactional_id_authorization_failed)
+        name = request.transactional_id
+        if name is None or name in state.denied_transactions:
+            return BatchRefused(ErrorCode.transactional_id_authorization_failed)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A produce request with a transactional id, until its coordinator has answered."""
+
+    state: State
+    request: Any
+    context: Context
+
+    def __call__(self, now: float) -> Result:
+        """Append if the coordinator agrees; wait if it may soon."""
+        batches = dict(self.transactional())
+        writers = {
+            ProducerNumbers(each.producer_id, each.producer_epoch) for each in batches.values()
+        }
+        state, context = self.state, self.context
+        if len(writers) > 1:
+            code = ErrorCode.invalid_producer_id_mapping
+            text = "Transactional records contained more than one producer ID"
+            return appended(state, self.request, context, BatchRefused(code, message=text), {})
+        codes = self.codes(batches, writers.pop(), now) if writers else {}
+        if (until := self.waits_until(codes)) and now < until:
+            return Wait(min(until, now + LOOK_AGAIN), self)
+        adds = context.version >= ADDS_FROM
+        unverified = {
+            key: unverified_as(code, adds=adds) for key, code in codes.items() if code
+        }
+        return appended(state, self.request, replace(context, now=now), None, unverified)
+
+    def transactional(self) -> Iterator[tuple[tuple[Any, int], RecordBatch]]:
+        """The batches of a transaction that have a partition here to be appended to."""
+        for asked, each in named_once(self.request):
+            try:
+                found(self.state, self.context, Row(asked, each.index))
+                batch = only_batch(bytes(each.records or b""), self.context.version)
+            except BatchRefused:
+                # It is refused for that when its turn comes.
+                continue
+            if batch.is_transactional and batch.has_producer:
+                yield (key_of(asked), each.index), batch
+
+    def codes(
+        self,
+        batches: Mapping[tuple[Any, int], RecordBatch],
+        writer: ProducerNumbers,
+        now: float,
+    ) -> dict[tuple[Any, int], ErrorCode]:
+        """The error code of each partition, by its leader or by the coordinator."""
+        adds = self.context.version >= ADDS_FROM
+        codes: dict[tuple[Any, int], ErrorCode] = {}
+        open_questions: dict[TopicPartition, tuple[Any, int]] = {}
+        for asked, each in named_once(self.request):
+            key = key_of(asked), each.index
+            batch = batches.get(key)
+            where = place(self.state, self.context, asked, each.index)
+            if batch is None or where.topic is None or where.code:
+                continue
+            code = leaders_word(self.state, where.led, batch, adds=adds)
+            if code is None:
+                open_questions[TopicPartition(where.topic.name, each.index)] = key
+            elif code:
+                codes[key] = code
+        if open_questions:
+            question = Question(
+                self.request.transactional_id,
+                writer,
+                open_questions.keys(),
+                adds=adds,
+                names_abortable=self.context.version >= ABORTABLE_FROM,
+            )
+            for tp, code in question.answers(self.state, now).items():
+                codes[open_questions[tp]] = code
+        return codes
+
+    def waits_until(self, codes: Mapping[tuple[Any, int], ErrorCode]) -> float | None:
+        """When the leader gives up to wait for another answer; None if it does not wait."""
+        told = frozenset(codes.values())
+        adds = self.context.version >= ADDS_FROM
+        if ErrorCode.concurrent_transactions in told and adds:
+            return self.context.now + CONCURRENT_WAIT
+        name = self.request.transactional_id
+        if ErrorCode.network_exception in told and is_frozen(self.state, name):
+            return self.context.now + REQUEST_TIMEOUT
+        return None
+
+
+def leaders_word(
+    state: State, partition: Partition, batch: RecordBatch, *, adds: bool
+) -> ErrorCode | None:
+    """The error code of a leader that has not to ask the coordinator; None if it has to."""
+    numbers = batch.producer_id, batch.producer_epoch
+    if not state.features.get(FEATURE):
+        # Kafka before 4.0 takes any batch of a producer with an open transaction to the log.
+        if partition.in_transaction(batch.producer_id):
+            return ErrorCode.none
+    else:
+        known = partition.producers.epoch_of(batch.producer_id)
+        if known is not None and batch.producer_epoch < known:
+            return ErrorCode.invalid_producer_epoch
+        if partition.in_transaction(*numbers):
+            return ErrorCode.none
+    partition.producers.verify(*numbers, batch.base_sequence, adds=adds)
+    return None
+
+
+def unverified_as(code: ErrorCode, *, adds: bool) -> BatchRefused:
+    """Return the refusal of a batch for a coordinator's answer."""
+    if code == ErrorCode.invalid_txn_state:
+        return BatchRefused(code, message="Partition was not added to the transaction")
+    if code in UNREACHABLE or (code == ErrorCode.concurrent_transactions and not adds):
+        text = f"Unable to verify the partition has been added to the transaction: {code.name}"
+        return BatchRefused(ErrorCode.not_enough_replicas, message=text)
+    return BatchRefused(code)
 
 
 class Row:
@@ -208,8 +362,9 @@ def write(state: State, context: Context, where: Place, row: Row, batch: RecordB
     partition = where.led
     config = where.topic.config if where.topic else TopicConfig()
     kept = checked(batch, config, state.wall_clock(context.now))
-    partition.producers.expire(context.now - state.producer_id_expiration)
-    check = partition.producers.check(batch)
+    partition.producers.expire(context.now - state.producer_id_expiration, partition.log.open)
+    in_transaction = bool(partition.log.open) and partition.in_transaction(batch.producer_id)
+    check = partition.producers.check(batch, in_transaction=in_transaction)
     if check.code:
         raise BatchRefused(check.code, in_log=True)
     if check.duplicate is not None:

@@ -69,6 +69,26 @@ VALUES: dict[str, dict[str, Any]] = {
         "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
     },
     "InitProducerId": {"transactional_id": None},
+    "AddPartitionsToTxn": {
+        "v3_and_below_transactional_id": "billing",
+        "v3_and_below_topics": [{"name": "orders", "partitions": [0]}],
+        "transactions": [
+            {
+                "transactional_id": "billing",
+                "topics": [{"name": "orders", "partitions": [0]}],
+            }
+        ],
+    },
+    "AddOffsetsToTxn": {"transactional_id": "billing", "group_id": "billing"},
+    "EndTxn": {"transactional_id": "billing"},
+    "TxnOffsetCommit": {
+        "transactional_id": "billing",
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
+    },
+    "DescribeProducers": {"topics": [{"name": "orders", "partition_indexes": [0]}]},
+    "DescribeTransactions": {"transactional_ids": ["billing"]},
+    "ListTransactions": {},
     "OffsetForLeaderEpoch": {
         "topics": [{"topic": "orders", "partitions": [{"partition": 0, "leader_epoch": 0}]}]
     },
