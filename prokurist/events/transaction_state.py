@@ -129,7 +129,7 @@ DONE: Final[Mapping[TransactionCall, TransactionState]] = MappingProxyType(
 UNWRITTEN: Final[Mapping[TransactionCall, TransactionState]] = MappingProxyType(
     {C.COMMIT: S.OPEN}
 )
-"""The state after a call without success of which no request was written.
+"""The state after a call without success and without a written request.
 
 The others keep the state of the call: the next one goes on.
 """
@@ -140,7 +140,7 @@ WRITTEN: Final[Mapping[TransactionCall, TransactionState]] = MappingProxyType(
 """The same after a request was written."""
 
 FAILS: Final = frozenset({S.OPEN, S.UNSURE, S.COMMITTING, S.IN_DOUBT})
-"""The states in which an abortable error counts."""
+"""The states that an abortable error ends."""
 
 
 def verdict(state: TransactionState, call: TransactionCall) -> Verdict:

@@ -41,7 +41,7 @@ _RAISED: Final = (KafkaError._QUEUE_FULL, KafkaError.MSG_SIZE_TOO_LARGE)
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
 _BYTES: Final = (bytes, bytearray, memoryview)
-_TRANSACTIONS: Final = "transactions are not built yet"
+_TRANSACTIONS: Final = "transactions are calls of prokurist.KafkaProducer"
 
 
 class Producer(ConfluentClient):

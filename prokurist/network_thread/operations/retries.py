@@ -59,6 +59,10 @@ class Retries:
         self._failures += 1
         self._next = None
 
+    def shorten(self, seconds: float) -> None:
+        """Make the next pause no longer than this."""
+        self._next = min(self.next, seconds)
+
     def reset(self) -> None:
         """Begin again with the shortest pause: an attempt has succeeded."""
         self._failures, self._next = 1, None

@@ -3,7 +3,7 @@
 Thread: the network thread alone. Appending does not wait for them; the first request does.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from prokurist.errors import ClusterAuthorizationException, KafkaException
 from prokurist.events.producer_log_events import PRODUCER_ID_ASSIGNED
@@ -25,6 +25,32 @@ class ProducerId(NamedTuple):
 
     id: int
     epoch: int
+
+
+class NumberingIds(Protocol):
+    """Interface of the numbers of batches: the present id, and a way to another epoch.
+
+    Attributes:
+        current: The id and epoch for new batches; None while there is none.
+        last_error: The obstacle to one.
+        refused: Emits the error when the cluster gives none.
+    """
+
+    current: ProducerId | None
+    last_error: KafkaException | None
+    refused: Signal[KafkaException]
+
+    def want(self) -> None:
+        """Ask for an id, where that is done unasked."""
+        ...
+
+    def begin_again(self) -> None:
+        """Number by another epoch from now on, or by none."""
+        ...
+
+    def close(self) -> None:
+        """Stop asking."""
+        ...
 
 
 class ProducerIds:

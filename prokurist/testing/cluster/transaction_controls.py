@@ -17,7 +17,7 @@ from prokurist.types import TopicPartition
 
 
 class TransactionDescription(NamedTuple):
-    """What a coordinator keeps of a transactional id.
+    """Description of a transactional id, as its coordinator keeps it.
 
     Attributes:
         state: Kafka's word for where it stands, such as `Ongoing` or `CompleteCommit`.
