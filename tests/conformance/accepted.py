@@ -74,6 +74,14 @@ ACCEPTED: Final[list[Accepted]] = [
         r"Dead|0|",
     ),
     Accepted(
+        "the beginning of the transaction before InitProducerId",
+        {"random_transactions": ()},
+        "DescribeTransactions",
+        "transaction_start_time",
+        OLD,
+        "the broker's clock",
+    ),
+    Accepted(
         "a partition that ListOffsets names twice",
         {"offsets_refused": (8, 9)},
         "ListOffsets",

@@ -15,6 +15,9 @@ from tests.conformance import (
     sessions,
     several_nodes,
     transacting,
+    transacting_elsewhere,
+    transacting_offsets,
+    transacting_partitions,
 )
 from tests.conformance.stage import Scenario
 
@@ -62,23 +65,23 @@ ON_ONE_NODE: Final[Catalogue] = [
     (transacting.transactional_ids, ("InitProducerId",)),
     (transacting.transaction_timeouts_refused, ("InitProducerId", "EndTxn", "AddOffsetsToTxn")),
     (transacting.ends_of_transactions, ("EndTxn",)),
-    (transacting.transactions_in_a_row, ("Produce",)),
+    (transacting.transactions_in_a_row, ()),
     (transacting.ends_of_both_kinds, ()),
     (transacting.epochs_that_run_out, ("EndTxn", "InitProducerId")),
     (transacting.fenced_producers, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
     (transacting.fenced_by_its_own_numbers, ()),
-    (transacting.partitions_added, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
-    (transacting.partitions_added_by_brokers, ()),
-    (transacting.partitions_not_added, ()),
-    (transacting.batches_of_transactions, ("Produce",)),
-    (transacting.transactions_out_of_time, ()),
-    (transacting.offsets_in_transactions, ("OffsetFetch",)),
-    (transacting.offsets_refused_in_transactions, ()),
-    (transacting.offsets_of_deleted_groups, ()),
-    (transacting.offsets_of_classic_members, ()),
-    (transacting.transactions_listed, ("ListTransactions",)),
-    (transacting.stable_ends, ("Fetch",)),
-    (transacting.topics_deleted_in_transactions, ()),
+    (transacting_partitions.partitions_added, ("AddPartitionsToTxn", "AddOffsetsToTxn")),
+    (transacting_partitions.partitions_added_by_brokers, ()),
+    (transacting_partitions.partitions_not_added, ()),
+    (transacting_partitions.batches_of_transactions, ("Produce",)),
+    (transacting_partitions.transactions_out_of_time, ()),
+    (transacting_offsets.offsets_in_transactions, ("OffsetFetch",)),
+    (transacting_offsets.offsets_refused_in_transactions, ()),
+    (transacting_offsets.offsets_of_deleted_groups, ()),
+    (transacting_offsets.offsets_of_classic_members, ()),
+    (transacting_partitions.transactions_listed, ("ListTransactions",)),
+    (transacting_partitions.stable_ends, ("Fetch",)),
+    (transacting_partitions.topics_deleted_in_transactions, ()),
     (committing.commits_without_membership, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_refused, ("OffsetCommit", "OffsetFetch")),
     (committing.commits_of_topics_that_change, ("OffsetCommit", "OffsetFetch")),
@@ -109,12 +112,35 @@ ON_PATIENT_NODES: Final[Catalogue] = [
 ]
 """Scenarios in which a frozen one of three nodes has to stay in sync."""
 
+ON_NODES_THAT_COORDINATE_ALONE: Final[Catalogue] = [
+    (transacting_elsewhere.markers_that_wait, ()),
+]
+"""Scenarios in which one of three nodes is frozen, and coordinators do not need it."""
+
+ON_A_NODE_THAT_FORGETS: Final[Catalogue] = [
+    (transacting_partitions.forgotten_ids, ()),
+]
+"""Scenarios that wait until transactional ids are forgotten."""
+
+AT_TRANSACTION_VERSION_1: Final[Catalogue] = [
+    (transacting.transactional_ids, ()),
+    (transacting.ends_of_transactions, ()),
+    (transacting.ends_of_both_kinds, ()),
+    (transacting.fenced_producers, ()),
+    (transacting.fenced_by_its_own_numbers, ()),
+    (transacting_partitions.partitions_not_added, ()),
+    (transacting_partitions.transactions_out_of_time, ()),
+    (transacting_offsets.offsets_refused_in_transactions, ()),
+]
+"""Scenarios for Kafka 4.x with the feature `transaction.version` at 1: the versions of requests
+decide there, but for what a coordinator ends by itself."""
+
 OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_refusals, ()),
     (consumer.consumer_hand_over, ()),
     (consumer.consumer_static_seats, ()),
     (consumer.consumer_two_protocols, ()),
-    (transacting.offsets_of_consumer_members, ()),
+    (transacting_offsets.offsets_of_consumer_members, ()),
     (consumer.consumer_described, ("ConsumerGroupDescribe",)),
     (consumer.consumer_subscriptions, ("ConsumerGroupHeartbeat",)),
     (consumer.consumer_full_heartbeats, ("ConsumerGroupHeartbeat",)),
@@ -129,6 +155,8 @@ ON_THREE_NODES: Final[Catalogue] = [
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),
     (several_nodes.coordinators_elsewhere, ("FindCoordinator",)),
+    (transacting_elsewhere.transactions_elsewhere, ()),
+    (transacting_elsewhere.leaders_that_move_in_transactions, ()),
     (producing_elsewhere.produced_elsewhere, ("Produce",)),
     (producing_elsewhere.sequences_of_moved_leaders, ()),
     (producing_elsewhere.replicas_out_of_sync, ()),

@@ -22,6 +22,10 @@ PROPERTIES: Final[dict[str, object]] = {
     "producer.id.expiration.check.interval.ms": "500",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
 }
+PATIENCE: Final[dict[str, object]] = {
+    "broker.session.timeout.ms": 120_000,
+    "replica.lag.time.max.ms": 120_000,
+}
 OF_VERSION: Final[dict[str, dict[str, object]]] = {
     # A real broker puts off assignments by a second, which would be a wait and no fact.
     "4.3.1": {
@@ -98,6 +102,16 @@ def own_pair(version: str) -> Iterator[Pair]:
 
 
 @pytest.fixture
+def forgetful_pair(version: str) -> Iterator[Pair]:
+    """A pair whose transactional ids are forgotten after a second."""
+    properties = {
+        "transactional.id.expiration.ms": 1000,
+        "transaction.remove.expired.transaction.cleanup.interval.ms": 200,
+    }
+    yield from pair_of(version, 1, **properties)
+
+
+@pytest.fixture
 def own_pair_of_three(version: str) -> Iterator[Pair]:
     """The same with three nodes each."""
     yield from pair_of(version, 3)
@@ -106,8 +120,15 @@ def own_pair_of_three(version: str) -> Iterator[Pair]:
 @pytest.fixture
 def patient_pair_of_three(version: str) -> Iterator[Pair]:
     """The same, and a node that is frozen stays in the cluster, and in sync."""
-    patience = {"broker.session.timeout.ms": 120_000, "replica.lag.time.max.ms": 120_000}
-    yield from pair_of(version, 3, **patience)
+    yield from pair_of(version, 3, **PATIENCE)
+
+
+@pytest.fixture
+def lone_pair_of_three(version: str) -> Iterator[Pair]:
+    """The same, and each coordinator has the one copy of what it writes down."""
+    topics = ("offsets.topic", "transaction.state.log")
+    copies = {f"{topic}.replication.factor": 1 for topic in topics}
+    yield from pair_of(version, 3, **PATIENCE, **copies, **{"transaction.state.log.min.isr": 1})
 
 
 @pytest.fixture(scope="module")

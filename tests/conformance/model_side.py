@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from prokurist.testing.broker import EmbeddedBroker
-from prokurist.testing.cluster.apis import KEYS, named
+from prokurist.testing.cluster.apis import KEYS
 from prokurist.types import TopicPartition
 from tests.conformance.sides import Side, transactional
 
@@ -83,6 +83,10 @@ class ModelSide(Side):
         """Through the controls."""
         return self._broker.stop_following(node)
 
+    def frozen(self, node: int) -> AbstractContextManager[object]:
+        """Through the controls."""
+        return self._broker.freeze(node)
+
     def killed(self, node: int, *names: str) -> AbstractContextManager[object]:  # noqa: ARG002
         """Through the controls."""
         return self._broker.kill(node)
@@ -104,8 +108,16 @@ class ModelSide(Side):
         """Through the controls: the model goes by the time of the append."""
         self._broker.forget_producers(TopicPartition(name, partition), producer_id)
 
+    def expire_transaction(self, name: str) -> None:
+        """Through the controls."""
+        self._broker.forget_transaction(name)
+
+    def finalize(self, feature: str, level: int) -> None:
+        """Through the controls."""
+        self._broker.finalize(feature, level)
+
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:
-        """As bytes; the model knows no transactions by wire."""
+        """As bytes, without a coordinator."""
         number = self._producers.setdefault(f"{name}-{who}", 5000 + len(self._producers))
         self._broker.append_bytes(
             TopicPartition(name, partition), transactional(values, number)

@@ -15,7 +15,14 @@ from tests.conformance.comparing import Difference
 from tests.conformance.producing import NO_PRODUCER, Producer, batch, produce
 from tests.conformance.reading import epochs, fetch, list_offsets, wanted
 from tests.conformance.sessions import Session
+from tests.conformance.sides import Topic
 from tests.conformance.stage import Pair, Scenario, Stage
+from tests.conformance.transacting import (
+    Numbers,
+    Transactor,
+    describe_producers,
+    read_both,
+)
 
 STEPS: Final = 30
 
@@ -154,12 +161,121 @@ def random_producers(random: Random, stage: Stage) -> None:
                 expected[partition, number] = (epoch, sequence + count)
 
 
+def random_transactions(random: Random, stage: Stage) -> None:
+    """Two transactional ids, one of them with a second instance: all that a producer may ask.
+
+    Each names its own numbers or, now and then, those of a while ago or ahead. A transaction
+    that is being ended is waited for: how long that takes is chance.
+    """
+    topic, group = stage.topic(2), stage.name
+    newest = stage.speaks("EndTxn", 5)
+    kinds = [newest and random.random() < 0.7 for _ in range(2)]
+    producers = [
+        RandomProducer(random, Transactor(stage, name, grows=kinds[at], who=f"t{at}"))
+        for at, name in enumerate("ab")
+    ]
+    producers.append(RandomProducer(random, producers[0].transactor.another("t2")))
+    for each in producers[:2]:
+        each.init()
+    for _ in range(STEPS):
+        each = random.choice([*producers, *producers[:2]])
+        match random.choice("wwwwwwaaoooeeeeiifldgp"):
+            case "w":
+                each.write(topic, random.randrange(2))
+            case "a":
+                each.add(topic, random.randrange(2))
+            case "o":
+                each.commit_offsets(group, topic)
+            case "e":
+                each.end()
+            case "i":
+                each.init()
+            case "f":
+                offset = random.choice([0, 0, 1, 3])
+                read_both(stage, topic, offset, random.randrange(2))
+            case "l":
+                describe_producers(stage, topic, 0, 1)
+            case "d":
+                each.transactor.describe()
+            case "g":
+                offsets(stage, group, (topic, (0, 1)), require_stable=random.random() < 0.5)
+            case "p":
+                stage.produce(topic, b"plain", partition=random.randrange(2))
+    for partition in range(2):
+        read_both(stage, topic, partition=partition)
+
+
+class RandomProducer:
+    """One of them, and what it remembers.
+
+    Args:
+        random: What is drawn from.
+        transactor: The producer by hand.
+    """
+
+    def __init__(self, random: Random, transactor: Transactor) -> None:
+        self._random = random
+        self.transactor: Transactor = transactor
+        self._former = transactor.numbers
+        self._sequences: dict[int, int] = {}
+
+    def _numbers(self) -> Numbers:
+        """Its own numbers, nearly always."""
+        # An epoch ahead is not asked of Kafka 3.9, whose leaders take it.
+        ahead = self.transactor.numbers.ahead(1 if self.transactor.grows else 0)
+        own = [self.transactor.numbers] * 12
+        return self._random.choice([*own, self._former, self._former, ahead])
+
+    def _took(self, before: Numbers) -> None:
+        if self.transactor.numbers != before:
+            self._former, self._sequences = before, {}
+
+    def init(self) -> None:
+        """Ask for an epoch, with numbers or without."""
+        before = self.transactor.numbers
+        if self._random.random() < 0.5:
+            self.transactor.init()
+        else:
+            self.transactor.init(self._numbers())
+        self.transactor.settle()
+        self._took(before)
+
+    def add(self, topic: Topic, partition: int) -> None:
+        """Add a partition."""
+        self.transactor.add(topic, partition, numbers=self._numbers())
+
+    def write(self, topic: Topic, partition: int) -> None:
+        """Write a batch, in sequence nearly always."""
+        sequence = self._sequences.get(partition, 0)
+        sequence = max(0, sequence + self._random.choice([0] * 9 + [-1, 1]))
+        count, numbers = self._random.randint(1, 2), self._numbers()
+        told = self.transactor.write(topic, partition, sequence, count, numbers=numbers)
+        row = told.responses[0].partition_responses[0]
+        if not row.error_code and numbers == self.transactor.numbers:
+            self._sequences[partition] = sequence + count
+
+    def commit_offsets(self, group: str, topic: Topic) -> None:
+        """Commit offsets, the group added before or not."""
+        numbers = self._numbers()
+        if self._random.random() < 0.5:
+            self.transactor.add_offsets(group, numbers)
+        row = (self._random.randrange(3), self._random.randrange(9))
+        self.transactor.commit_offsets(group, position(topic, row), numbers=numbers)
+
+    def end(self) -> None:
+        """Commit or abort."""
+        before = self.transactor.numbers
+        self.transactor.end(commit=self._random.random() < 0.6, numbers=self._numbers())
+        self._took(before)
+
+
 GRAMMARS: Final = [
     random_reads,
     random_members,
     random_commits,
     random_classic,
     random_producers,
+    random_transactions,
 ]
 
 

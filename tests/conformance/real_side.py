@@ -22,6 +22,7 @@ from tests.unit.testing.cluster.conftest import fill
 
 SECONDS: Final = 60.0
 UNCLEAN: Final = 1
+SAFELY_LOWER: Final = 2
 NOT_COORDINATOR: Final = 16
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 _LONG: Final = timedelta(seconds=20)
@@ -117,6 +118,8 @@ class RealSide(Side):
         finally:
             self._kafka.thaw(node - 1)
 
+    frozen = stopped
+
     @contextmanager
     def killed(self, node: int, *names: str) -> Iterator[None]:
         """By SIGKILL; the others notice when its session with the controller ends."""
@@ -192,6 +195,39 @@ class RealSide(Side):
             active = told.topics[0].partitions[0].active_producers
             if producer_id not in [each.producer_id for each in active]:
                 break
+            time.sleep(0.05)
+
+    def expire_transaction(self, name: str) -> None:
+        """By time: the coordinator forgets it soon, with the properties of such a cluster."""
+        deadline = time.monotonic() + SECONDS
+        while True:
+            told = self._admin("describe_transactions", 0, 0, transactional_ids=[name])
+            if told.transaction_states[0].error_code == TRANSACTIONAL_ID_NOT_FOUND:
+                return
+            assert time.monotonic() < deadline, f"{name} is not forgotten"
+            time.sleep(0.05)
+
+    def finalize(self, feature: str, level: int) -> None:
+        """By UpdateFeatures, safely."""
+        update = {"feature": feature, "max_version_level": level, "upgrade_type": SAFELY_LOWER}
+        told = self._admin(
+            "update_features",
+            1,
+            0,
+            timeout=_LONG,
+            feature_updates=[update],
+            validate_only=False,
+        )
+        assert told.error_code == 0, told
+        deadline = time.monotonic() + SECONDS
+        while True:
+            told = self._admin(
+                "api_versions", 3, 0, client_software_name="test", client_software_version="1"
+            )
+            levels = {each.name: each.max_version_level for each in told.finalized_features}
+            if levels.get(feature) == level:
+                return
+            assert time.monotonic() < deadline, f"{feature} stays at {levels}"
             time.sleep(0.05)
 
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:

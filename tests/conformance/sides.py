@@ -94,6 +94,10 @@ class Side(ABC):
         """Have a node follow no leader meanwhile."""
 
     @abstractmethod
+    def frozen(self, node: int) -> AbstractContextManager[object]:
+        """Have a node do nothing meanwhile; it has to stay in the cluster."""
+
+    @abstractmethod
     def killed(self, node: int, *names: str) -> AbstractContextManager[object]:
         """Have a node be dead meanwhile; the others know, and in the end it is back in sync.
 
@@ -117,6 +121,14 @@ class Side(ABC):
     @abstractmethod
     def expire_producer(self, name: str, partition: int, producer_id: int) -> None:
         """Wait until a broker forgets a producer whose last batch is older than a day."""
+
+    @abstractmethod
+    def expire_transaction(self, name: str) -> None:
+        """Wait until brokers forget a transactional id that is not used."""
+
+    @abstractmethod
+    def finalize(self, feature: str, level: int) -> None:
+        """Change the level of a feature, and wait until brokers know."""
 
     @abstractmethod
     def begin_transaction(self, name: str, partition: int, who: str, *values: bytes) -> None:

@@ -7,9 +7,12 @@ import pytest
 from prokurist.testing.cluster.apis import ApiName
 from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import (
+    AT_TRANSACTION_VERSION_1,
     OF_THE_CONSUMER_PROTOCOL,
     ON_A_NODE_OF_ITS_OWN,
+    ON_A_NODE_THAT_FORGETS,
     ON_NODES_OF_THEIR_OWN,
+    ON_NODES_THAT_COORDINATE_ALONE,
     ON_ONE_NODE,
     ON_PATIENT_NODES,
     ON_THREE_NODES,
@@ -91,6 +94,43 @@ def test_patient_nodes(
     hold(patient_pair_of_three, version, scenario, apis)
 
 
+@pytest.mark.minutes
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_NODES_THAT_COORDINATE_ALONE,
+    ids=[each.__name__ for each, _ in ON_NODES_THAT_COORDINATE_ALONE],
+)
+def test_nodes_that_coordinate_alone(
+    lone_pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that freezes one of three nodes that lead."""
+    hold(lone_pair_of_three, version, scenario, apis)
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_A_NODE_THAT_FORGETS,
+    ids=[each.__name__ for each, _ in ON_A_NODE_THAT_FORGETS],
+)
+def test_a_node_that_forgets(
+    forgetful_pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario that waits until a transactional id is forgotten."""
+    hold(forgetful_pair, version, scenario, apis)
+
+
+@pytest.mark.minutes
+def test_transaction_version_1(own_pair: Pair, version: str) -> None:
+    """Scenarios of transactions on a node of 4.x that is not at version 2 yet."""
+    if version == "3.9.2":
+        pytest.skip("Kafka 3.9 has no feature transaction.version")
+    for side in (own_pair.model, own_pair.real):
+        side.finalize("transaction.version", 1)
+    for scenario, apis in AT_TRANSACTION_VERSION_1:
+        hold(own_pair, version, scenario, apis)
+
+
 def test_every_accepted_difference_is_documented() -> None:
     """docs/testing.md names it, with its reason."""
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -100,6 +140,7 @@ def test_every_accepted_difference_is_documented() -> None:
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
     several = [*ON_THREE_NODES, *ON_NODES_OF_THEIR_OWN, *ON_PATIENT_NODES]
+    several += [*ON_NODES_THAT_COORDINATE_ALONE, *ON_A_NODE_THAT_FORGETS]
     names = {each.__name__ for each, _ in [*EVERYTHING, *ON_A_NODE_OF_ITS_OWN, *several]}
     names |= {each.__name__ for each in GRAMMARS}
     assert {name for each in ACCEPTED for name in each.scenarios} <= names

@@ -1,4 +1,4 @@
-"""Scenarios of transactions: ids and epochs, partitions, ends, fencing, timeouts, offsets."""
+"""Scenarios of transactions: a producer by hand; ids and epochs, ends, fencing."""
 
 import time
 from collections.abc import Iterator
@@ -6,15 +6,12 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from tests.conformance.committing import offsets, position
-from tests.conformance.normalising import BEGAN
 from tests.conformance.producing import Producer, batch, produce
 from tests.conformance.reading import fetch, wanted
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
 
 MINUTE: Final = timedelta(minutes=1)
-SHORT: Final = timedelta(seconds=1)
-"""A transaction's time that a scenario waits for."""
 TRANSACTIONAL: Final = 0x10
 NO_ERROR: Final = 0
 PATIENCE: Final = 20.0
@@ -74,6 +71,12 @@ class Transactor:
         self.numbers: Numbers = NO_NUMBERS
         self._who = who
         self._timeout = timeout
+
+    def another(self, who: str) -> "Transactor":
+        """A second instance of its transactional id, on a connection of its own."""
+        made = Transactor(self._stage, "", grows=self.grows, who=who, timeout=self._timeout)
+        made.id = self.id
+        return made
 
     def init(self, asked: Numbers = NO_NUMBERS) -> Numbers:
         """Ask for the next epoch, with the numbers named."""
@@ -238,14 +241,24 @@ class Transactor:
         return str(told.transaction_states[0].transaction_state)
 
     def settle(self, *states: str) -> None:
-        """Wait until its transaction is not being ended any more, or is in one of the states."""
+        """Wait until its transaction is in one of these states, or not being ended any more."""
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            state = self.state()
-            if state in states or (not states and not state.startswith("Prepare")):
-                return
+        state = self.state()
+        while state not in states if states else state.startswith("Prepare"):
+            assert time.monotonic() < until, f"{self.id} stays {state}, not {states or 'over'}"
             time.sleep(0.005)
-        raise AssertionError(f"{self.id} stays {state}: it is to be {states or 'over'}")
+            state = self.state()
+
+    def wait_for_partitions(self, count: int) -> None:
+        """Wait until so many partitions of its transaction have no marker."""
+        until = time.monotonic() + PATIENCE
+        left = -1
+        while left != count and time.monotonic() < until:
+            told = self._stage.quietly(
+                self._who, "DescribeTransactions", 0, transactional_ids=[self.id]
+            )
+            left = sum(len(each.partitions) for each in told.transaction_states[0].topics)
+        assert left == count, f"{self.id} has {left} partitions without a marker"
 
     def describe(self) -> None:
         """Compare what its coordinator keeps of it."""
@@ -258,13 +271,15 @@ def describe_producers(stage: Stage, topic: Topic, *partitions: int, who: str = 
     stage.ask(who, "DescribeProducers", topics=asked)
 
 
-def read_both(stage: Stage, topic: Topic, offset: int = 0, partition: int = 0) -> None:
+def read_both(
+    stage: Stage, topic: Topic, offset: int = 0, partition: int = 0, who: str = "a"
+) -> None:
     """Read a partition from an offset with both levels of isolation, and look for its ends."""
     for isolation in (0, 1):
-        fetch(stage, wanted(topic, (partition, offset)), isolation_level=isolation)
+        fetch(stage, wanted(topic, (partition, offset)), who, isolation_level=isolation)
         rows = [{"partition_index": partition, "timestamp": -1, "current_leader_epoch": -1}]
         stage.ask(
-            "a",
+            who,
             "ListOffsets",
             stage.version("ListOffsets", least=2),
             replica_id=-1,
@@ -300,7 +315,11 @@ def transaction_timeouts_refused(stage: Stage) -> None:
     for seconds in (0, -1, 900, 901):
         timeout = timedelta(seconds=seconds)
         Transactor(stage, str(seconds), grows=False, timeout=timeout).init()
-    usual = {"transaction_timeout": MINUTE, "producer_id": -1, "producer_epoch": -1}
+    usual: dict[str, Any] = {
+        "transaction_timeout": MINUTE,
+        "producer_id": -1,
+        "producer_epoch": -1,
+    }
     stage.ask("t", "InitProducerId", transactional_id="", **usual)
     asked = [{"name": "x", "partitions": [0]}]
     for version in (0, 2, 3):
@@ -309,11 +328,11 @@ def transaction_timeouts_refused(stage: Stage) -> None:
             "AddPartitionsToTxn",
             version,
             v3_and_below_transactional_id="",
-            v3_and_below_producer_id=1,
+            v3_and_below_producer_id=STRANGER,
             v3_and_below_producer_epoch=0,
             v3_and_below_topics=asked,
         )
-    numbers = {"producer_id": 1, "producer_epoch": 0}
+    numbers: dict[str, Any] = {"producer_id": STRANGER, "producer_epoch": 0}
     stage.ask("t", "AddOffsetsToTxn", transactional_id="", group_id="g", **numbers)
     stage.ask("t", "EndTxn", transactional_id="", committed=True, **numbers)
     stage.ask("t", "DescribeTransactions", transactional_ids=["", f"{stage.name}-never"])
@@ -327,7 +346,7 @@ def ends_of_transactions(stage: Stage) -> None:
     topic = stage.topic()
     for grows in protocols(stage):
         unknown = Transactor(stage, "unknown", grows=grows)
-        unknown.end(numbers=Numbers(1, 0))
+        unknown.end(numbers=Numbers(STRANGER, 0))
         producer = Transactor(stage, "a", grows=grows)
         producer.init()
         for commit in (True, False):
@@ -417,7 +436,7 @@ def epochs_that_run_out(stage: Stage) -> None:
 
 
 def fenced_producers(stage: Stage) -> None:
-    """A second instance over an open transaction; the first one afterwards, the second goes on."""
+    """A second instance over an open transaction, and the first one afterwards."""
     topic, group = stage.topic(2), stage.name
     for grows in protocols(stage):
         old, new = (Transactor(stage, "a", grows=grows) for _ in range(2))
@@ -460,440 +479,3 @@ def fenced_by_its_own_numbers(stage: Stage) -> None:
         producer.init()
         producer.open(topic)
         producer.end()
-
-
-# --- partitions -----------------------------------------------------------------------------
-
-
-def partitions_added(stage: Stage) -> None:
-    """AddPartitionsToTxn: again, unknown ones beside good ones, other numbers."""
-    topic, other = stage.topic(3), stage.topic()
-    producer = Transactor(stage, "a", grows=False)
-    producer.add(topic, 0, numbers=Numbers(5, 0))
-    producer.init()
-    producer.add(topic, 0)
-    producer.add(topic, 0, 1)
-    good = {"name": topic.name, "partitions": [2]}
-    producer.add_topics(good, {"name": "no-such-topic", "partitions": [0]})
-    producer.add_topics(good, {"name": other.name, "partitions": [0, 7]})
-    producer.describe()
-    producer.add_topics(good, {"name": other.name, "partitions": [0]})
-    producer.add_topics()
-    producer.describe()
-    for off in (-1, 1):
-        producer.add(topic, 0, numbers=producer.numbers.ahead(off))
-        producer.add_offsets("g", producer.numbers.ahead(off))
-    producer.add(topic, 0, numbers=Numbers(STRANGER, 0))
-    producer.add_offsets("g", Numbers(STRANGER, 0))
-    producer.add_offsets("g")
-    producer.add_offsets("")
-    producer.describe()
-    producer.end(commit=False)
-    producer.describe()
-    describe_producers(stage, topic, 0, 1, 2)
-    read_both(stage, topic)
-
-
-def partitions_added_by_brokers(stage: Stage) -> None:
-    """AddPartitionsToTxn of versions for brokers: several transactions, and only looked up."""
-    topic = stage.topic(2)
-    one, two = (Transactor(stage, each, grows=False) for each in ("a", "b"))
-    one.init()
-    two.init()
-
-    def row(each: Transactor, partitions: list[int], *, looks: bool) -> dict[str, Any]:
-        return {
-            "transactional_id": each.id,
-            "producer_id": each.numbers.id,
-            "producer_epoch": each.numbers.epoch,
-            "verify_only": looks,
-            "topics": [{"name": topic.name, "partitions": partitions}],
-        }
-
-    version = stage.version("AddPartitionsToTxn", least=4)
-    for rows in (
-        [row(one, [0], looks=True)],
-        [row(one, [0], looks=False), row(two, [0, 1], looks=False)],
-        [row(one, [0, 1], looks=True)],
-        [row(one, [0, 7], looks=True)],
-        [],
-    ):
-        if rows:
-            stage.ask("t", "AddPartitionsToTxn", version, transactions=rows)
-    one.describe()
-    two.describe()
-    for each in (one, two):
-        each.end(commit=False)
-
-
-def partitions_not_added(stage: Stage) -> None:
-    """Batches of partitions that no AddPartitionsToTxn named, in each version of Produce."""
-    topic = stage.topic(2)
-    producer = Transactor(stage, "a", grows=stage.speaks("EndTxn", 5))
-    for version in (9, 10, 11, 12, 13):
-        if not stage.speaks("Produce", version):
-            continue
-        producer.init()
-        producer.write(topic, 0, 0, version=version)
-        producer.describe()
-        for commit in (True, False):
-            producer.end(commit=commit)
-    producer.init()
-    for sequence in (5, 6, 0, 1):
-        producer.write(topic, 1, sequence)
-    producer.end()
-    producer.describe()
-    describe_producers(stage, topic, 0, 1)
-    read_both(stage, topic, partition=1)
-
-
-def batches_of_transactions(stage: Stage) -> None:
-    """Batches in and out of sequence, without the flag, of nobody, of two producers."""
-    topic = stage.topic(2)
-    for grows in protocols(stage):
-        producer, other = (Transactor(stage, each, grows=grows) for each in ("a", "b"))
-        producer.init()
-        other.init()
-        producer.open(topic, 0, 0, 2)
-        for sequence, count in ((0, 2), (0, 1), (3, 1), (2, 1), (2, 1)):
-            producer.write(topic, 0, sequence, count)
-        # A leader of Kafka 3.9 takes the epoch ahead, and refuses the marker for ever.
-        for off in (-1, 1) if stage.speaks("EndTxn", 5) else (-1,):
-            producer.write(topic, 0, 3, numbers=producer.numbers.ahead(off))
-            producer.write(topic, 0, 0, numbers=producer.numbers.ahead(off))
-        version = stage.version("Produce", least=12 if grows else 3, most=99 if grows else 11)
-        me, it = producer.numbers, other.numbers
-
-        def send(*rows: tuple[int, bytes], name: str | None, at: int = version) -> None:
-            produce(stage, topic, *rows, who="w", version=at, transactional_id=name)
-
-        mine = batch(b"p", producer=Producer(me.id, me.epoch, 3))
-        send((0, mine), name=None)
-        send((0, mine), name=producer.id)
-        both = [
-            (0, batch(b"p", producer=Producer(me.id, me.epoch, 3), attributes=TRANSACTIONAL)),
-            (1, batch(b"q", producer=Producer(it.id, it.epoch, 0), attributes=TRANSACTIONAL)),
-        ]
-        send(*both, name=producer.id)
-        send(*both[:1], name=None)
-        send(*both[:1], name=other.id)
-        send(*both[1:], name=f"{stage.name}-unknown")
-        send((1, batch(b"n", attributes=TRANSACTIONAL)), name=producer.id)
-        send(both[0], (5, both[0][1]), name=producer.id)
-        send(both[0], (1, b"?"), name=producer.id)
-        producer.end(commit=False)
-        other.end(commit=False)
-    describe_producers(stage, topic, 0, 1)
-    read_both(stage, topic)
-    read_both(stage, topic, partition=1)
-
-
-# --- timeouts -------------------------------------------------------------------------------
-
-
-def timed_out(stage: Stage, name: str, topic: Topic, *, grows: bool) -> Transactor:
-    """A producer whose transaction was open for longer than its time."""
-    producer = Transactor(stage, name, grows=grows, timeout=SHORT)
-    producer.init()
-    producer.open(topic)
-    producer.settle("CompleteAbort")
-    return producer
-
-
-def transactions_out_of_time(stage: Stage) -> None:
-    """Each request after `transaction.timeout.ms`, and the numbers that may be had then."""
-    topic, group = stage.topic(2), stage.name
-    for grows in protocols(stage):
-        producer = timed_out(stage, "writes", topic, grows=grows)
-        producer.describe()
-        for partition in (0, 1):
-            producer.write(topic, partition, 1 - partition)
-        for add in (producer.add, producer.add):
-            add(topic, 1)
-        producer.add_offsets(group)
-        producer.commit_offsets(group, position(topic, (0, 1)))
-        for commit in (True, True, False):
-            producer.end(commit=commit)
-        producer.open(topic)
-        producer.end()
-        producer = timed_out(stage, "aborts", topic, grows=grows)
-        before = producer.numbers
-        producer.end(commit=False)
-        producer.init(before)
-        producer = timed_out(stage, "asks", topic, grows=grows)
-        producer.init(producer.numbers)
-        producer = timed_out(stage, "asks-ahead", topic, grows=grows)
-        producer.init(producer.numbers.ahead(1))
-        producer.open(topic)
-        producer.end()
-        old = timed_out(stage, "replaced", topic, grows=grows)
-        new = Transactor(stage, "replaced", grows=grows)
-        new.init()
-        old.end(commit=False)
-        old.init(old.numbers)
-        new.open(topic)
-        new.end()
-    read_both(stage, topic)
-    describe_producers(stage, topic, 0, 1)
-
-
-# --- offsets --------------------------------------------------------------------------------
-
-
-def offsets_in_transactions(stage: Stage) -> None:
-    """Pending offsets, for who wants stable ones and for who does not; several transactions."""
-    topic, other, group = stage.topic(3), stage.topic(), stage.name
-    for grows in protocols(stage):
-        group = f"{stage.name}-{int(grows)}"
-        one, two = (Transactor(stage, each, grows=grows) for each in ("a", "b"))
-        one.init()
-        two.init()
-        one.commit_offsets(group, position(topic, (0, 5)))
-        one.send_offsets(group, position(topic, (0, 5), (1, 6)), position(other, (0, 1)))
-        for stable in (False, True):
-            offsets(stage, group, (topic, (0, 1, 2)), (other, (0,)), require_stable=stable)
-            offsets(stage, group, everything=True, require_stable=stable)
-        stage.ask("a", "DescribeGroups", groups=[group])
-        two.send_offsets(group, position(topic, (0, 7), metadata="m", epoch=0))
-        one.send_offsets(group, position(topic, (1, 8)))
-        two.end()
-        offsets(stage, group, (topic, (0, 1, 2)), require_stable=True)
-        one.end()
-        offsets(stage, group, everything=True, require_stable=True)
-        stage.ask("a", "DescribeGroups", groups=[group])
-        one.send_offsets(group, position(topic, (0, 11), (9, 1)), position(other, (0, 3)))
-        one.send_offsets(group, position(topic, (2, 9), metadata="x" * 4097))
-        one.end(commit=False)
-        offsets(stage, group, everything=True, require_stable=True)
-        one.send_offsets(group, position(topic, (0, 12)))
-        plain: dict[str, Any] = {
-            "group_id": group,
-            "member_id": "",
-            "generation_id_or_member_epoch": -1,
-            "topics": [position(topic, (0, 13))],
-        }
-        stage.ask("a", "OffsetCommit", **plain)
-        offsets(stage, group, (topic, (0, 1)), require_stable=True)
-        one.end()
-        offsets(stage, group, (topic, (0, 1)), require_stable=True)
-
-
-def offsets_refused_in_transactions(stage: Stage) -> None:
-    """Without a group added, of a group without a name, of generations that there are not."""
-    topic, group = stage.topic(), stage.name
-    where = position(topic, (0, 5))
-    producer = Transactor(stage, "a", grows=stage.speaks("EndTxn", 5))
-    for version in (0, 1, 2, 3, 4, 5):
-        if not stage.speaks("TxnOffsetCommit", version):
-            continue
-        producer.init()
-        producer.commit_offsets(f"{group}-{version}", where, version=version)
-        producer.describe()
-        producer.end()
-        producer.end(commit=False)
-    for grows in protocols(stage):
-        producer = Transactor(stage, "b", grows=grows)
-        producer.commit_offsets(group, where, numbers=Numbers(1, 0))
-        producer.init()
-        producer.send_offsets("", where)
-        producer.send_offsets(group, where, member="x", generation=3)
-        producer.send_offsets(group, where, member="", generation=0)
-        producer.send_offsets(group, where, member="x", generation=-1)
-        producer.send_offsets(group, where, instance="i")
-        never = Topic("no-such-topic", topic.id)
-        producer.send_offsets(group, position(never, (0, 1)))
-        producer.send_offsets(group)
-        producer.send_offsets(group, where, numbers=producer.numbers.ahead(-1))
-        producer.send_offsets(group, where, numbers=producer.numbers.ahead(1))
-        stranger = Numbers(STRANGER, 0)
-        producer.send_offsets(group, where, numbers=stranger)
-        producer.end(commit=False)
-        producer.describe()
-        offsets(stage, group, everything=True, require_stable=True)
-
-
-def offsets_of_deleted_groups(stage: Stage) -> None:
-    """A group, or a topic, is deleted while a transaction has offsets of it pending."""
-    topic, group = stage.topic(), stage.name
-    for grows in protocols(stage):
-        producer = Transactor(stage, "a", grows=grows)
-        producer.init()
-        name = f"{group}-{int(grows)}"
-        producer.send_offsets(name, position(topic, (0, 5)))
-        stage.ask("a", "DeleteGroups", groups_names=[name])
-        offsets(stage, name, (topic, (0,)), require_stable=True)
-        producer.end()
-        offsets(stage, name, (topic, (0,)), require_stable=True)
-
-
-def offsets_of_classic_members(stage: Stage) -> None:
-    """The right member and generation, and those that are not."""
-    topic = stage.topic()
-    for grows in protocols(stage):
-        group = f"{stage.name}-{int(grows)}"
-        values: dict[str, Any] = {
-            "group_id": group,
-            "session_timeout": MINUTE,
-            "rebalance_timeout": MINUTE,
-            "protocol_type": "consumer",
-            "protocols": [{"name": "range", "metadata": b"r"}],
-        }
-        body = stage.ask("m", "JoinGroup", 5, member_id="", **values)
-        body = stage.ask("m", "JoinGroup", 5, member_id=body.member_id, **values)
-        me = body.member_id
-        producer = Transactor(stage, "a", grows=grows)
-        producer.init()
-
-        def judged() -> None:
-            where = position(topic, (0, 7))
-            for member, generation in ((me, 1), (me, 0), (me, 2), ("nobody", 1), ("", -1)):
-                producer.send_offsets(group, where, member=member, generation=generation)
-                producer.end(commit=False)
-            producer.send_offsets(group, where, member=me, generation=-1)
-            producer.end(commit=False)
-            producer.send_offsets(group, where, member=me, generation=1, instance="i")
-            producer.end(commit=False)
-
-        judged()
-        parts = [{"member_id": me, "assignment": b"all"}]
-        stage.ask(
-            "m",
-            "SyncGroup",
-            3,
-            generation_id=1,
-            member_id=me,
-            group_id=group,
-            assignments=parts,
-        )
-        judged()
-        producer.send_offsets(group, position(topic, (0, 9)), member=me, generation=1)
-        offsets(stage, group, (topic, (0,)), require_stable=True)
-        producer.end()
-        offsets(stage, group, (topic, (0,)), require_stable=True)
-
-
-def offsets_of_consumer_members(stage: Stage) -> None:
-    """A member of the consumer protocol, in its epoch and in others: as a classic one."""
-    topic = stage.topic()
-    for grows in protocols(stage):
-        group = f"{stage.name}-{int(grows)}"
-        member = "AAAAAAAAAAAAAAAAAAAAAA"
-        beat = {
-            "group_id": group,
-            "member_id": member,
-            "rebalance_timeout": MINUTE,
-            "topic_partitions": [],
-        }
-        body = stage.ask(
-            "m",
-            "ConsumerGroupHeartbeat",
-            1,
-            member_epoch=0,
-            subscribed_topic_names=[topic.name],
-            **beat,
-        )
-        epoch = body.member_epoch
-        producer = Transactor(stage, "a", grows=grows)
-        producer.init()
-        where = position(topic, (0, 7))
-        for name, number in (
-            (member, epoch),
-            (member, epoch - 1),
-            (member, epoch + 1),
-            (member, -1),
-            ("nobody", epoch),
-            ("", -1),
-        ):
-            producer.send_offsets(group, where, member=name, generation=number)
-            producer.end(commit=False)
-        producer.send_offsets(group, where, member=member, generation=epoch)
-        offsets(stage, group, (topic, (0,)), member=member, epoch=epoch, require_stable=True)
-        producer.end()
-        offsets(stage, group, (topic, (0,)), member=member, epoch=epoch, require_stable=True)
-
-
-# --- what is told of them -------------------------------------------------------------------
-
-
-def transactions_listed(stage: Stage) -> None:
-    """ListTransactions with its filters, DescribeTransactions, DescribeProducers."""
-    topic = stage.topic(2)
-    made = [Transactor(stage, f"{each}", grows=False) for each in range(3)]
-    for each in made:
-        each.init()
-    made[1].open(topic, 0)
-    made[2].open(topic, 1)
-    made[2].end()
-    ids = [each.numbers.id for each in made]
-    for states in ([], ["Ongoing"], ["Empty", "CompleteCommit"], ["Nonsense"], ["ongoing"]):
-        stage.ask(
-            "t",
-            "ListTransactions",
-            state_filters=states,
-            producer_id_filters=ids,
-            duration_filter=-1,
-            transactional_id_pattern=None,
-        )
-    if stage.speaks("ListTransactions", 2):
-        for pattern in (f"{stage.name}.*", f"{stage.name}-1-0", "("):
-            stage.ask(
-                "t",
-                "ListTransactions",
-                2,
-                state_filters=[],
-                producer_id_filters=ids,
-                duration_filter=-1,
-                transactional_id_pattern=pattern,
-            )
-    names = [each.id for each in made]
-    stage.ask("t", "DescribeTransactions", transactional_ids=[*names, f"{stage.name}-never"])
-    rows = [
-        {"name": topic.name, "partition_indexes": (0, 1, 7)},
-        {"name": "no-such-topic", "partition_indexes": (0,)},
-        {"name": "no name", "partition_indexes": (0,)},
-    ]
-    stage.ask("w", "DescribeProducers", topics=rows)
-    made[1].end(commit=False)
-
-
-# --- what the log is left with --------------------------------------------------------------
-
-
-def stable_ends(stage: Stage) -> None:
-    """Two open transactions in one partition: the older one holds the stable end back."""
-    topic = stage.topic()
-    for grows in protocols(stage):
-        one, two = (Transactor(stage, each, grows=grows) for each in ("a", "b"))
-        one.init()
-        two.init()
-        one.open(topic, 0, 0, 2)
-        stage.produce(topic, b"plain", stamp=BEGAN)
-        two.open(topic, 0, 0, 1)
-        one.write(topic, 0, 2)
-        read_both(stage, topic)
-        two.end(commit=False)
-        read_both(stage, topic)
-        one.end()
-        read_both(stage, topic)
-        one.open(topic, 0, 0 if grows else 3)
-        stage.side.delete_records(topic.name, 0, -1)
-        read_both(stage, topic, offset=6)
-        stage.produce(topic, b"plain", stamp=BEGAN)
-        read_both(stage, topic, offset=8)
-        one.end()
-        read_both(stage, topic, offset=8)
-
-
-def topics_deleted_in_transactions(stage: Stage) -> None:
-    """A topic goes while a transaction has written to it: the rest is committed."""
-    topic, going = stage.topic(), stage.topic()
-    for grows in protocols(stage):
-        producer = Transactor(stage, "a", grows=grows)
-        producer.init()
-        producer.open(topic)
-        if not grows:
-            producer.open(going)
-            stage.side.delete_topic(going.name)
-        producer.end()
-        producer.describe()
-    read_both(stage, topic)

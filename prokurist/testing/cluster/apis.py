@@ -92,7 +92,7 @@ BEFORE_EPOCHS_GROW: Final[dict[ApiName, int]] = {
     "EndTxn": 4,
     "TxnOffsetCommit": 4,
 }
-"""The newest versions of Kafka 3.9 of the APIs whose next ones need `transaction.version` 2."""
+"""Newest versions of Kafka 3.9, for APIs with newer ones for `transaction.version` 2."""
 
 NEWEST: Final[dict[str, int]] = {"InitProducerId": 5}
 """Kafka 4.3's newest stable versions, for APIs of which kio knows unstable ones."""

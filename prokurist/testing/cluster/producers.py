@@ -261,7 +261,7 @@ class ProducerStates:
 
         Args:
             before: The moment.
-            kept: The producers that have a transaction open, which are kept.
+            kept: The producers to keep: those with an open transaction.
         """
         gone = [
             each

@@ -1,4 +1,4 @@
-"""Transactional ids: what their coordinators keep, and what delays them.
+"""Controls of transactional ids, their coordinators and their markers.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -17,7 +17,7 @@ from prokurist.types import TopicPartition
 
 
 class TransactionDescription(NamedTuple):
-    """Description of a transactional id, as its coordinator keeps it.
+    """State of a transactional id, as its coordinator has it.
 
     Attributes:
         state: Kafka's word for where it stands, such as `Ongoing` or `CompleteCommit`.
@@ -104,9 +104,9 @@ class TransactionControls(Steering):
         return Fault(f"{name} loading", undo)
 
     def hold_markers(self) -> Fault:
-        """Have no marker written: what is ended stays `PrepareCommit` or `PrepareAbort`.
+        """Have no marker written: transactions stay `PrepareCommit` or `PrepareAbort`.
 
-        EndTxn is answered all the same, and what follows by CONCURRENT_TRANSACTIONS, until this
+        EndTxn is answered all the same, later requests by CONCURRENT_TRANSACTIONS, until this
         is undone.
         """
 

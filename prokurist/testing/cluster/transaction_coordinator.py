@@ -16,6 +16,7 @@ from prokurist.testing.cluster.batches import make_marker
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.transactions import (
+    FEATURE,
     OFFSETS_TOPIC,
     ONGOING,
     PREPARING,
@@ -44,7 +45,8 @@ def add(
     transaction = state.transactions.find(name, now)
     if transaction is None:
         return ErrorCode.invalid_producer_id_mapping
-    code = transaction.refusal_of(asked)
+    # Kafka before 4.0 looks at the numbers first.
+    code = transaction.refusal_of(asked, ends_first=FEATURE in state.features)
     if not code and transaction.add(frozenset(partitions), now):
         plan_timeout(state, transaction)
     return code
@@ -177,7 +179,7 @@ def write_marker(
 
 
 def groups_of(state: State, producer_id: int, tp: TopicPartition) -> list[Group]:
-    """The groups in a partition for which a producer has committed in its transaction."""
+    """The groups in a partition with offsets in a producer's open transaction."""
     return [
         each
         for each in state.groups.values()

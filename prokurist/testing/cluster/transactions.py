@@ -31,7 +31,7 @@ from prokurist.types import TopicPartition
 
 FEATURE: Final = "transaction.version"
 EPOCHS_GROW_FROM: Final = 2
-"""The version of that feature from which on each end of a transaction raises the epoch."""
+"""First version of that feature with an epoch for each transaction."""
 NONE: Final = -1
 """Kafka's −1 for no producer id and for no epoch."""
 LAST_EPOCH: Final = 0x7FFF
@@ -152,9 +152,11 @@ class Transaction:
 
         An open transaction has to be aborted before: `fence`.
         """
+        if self.phase in PREPARING:
+            return ErrorCode.concurrent_transactions
         if asked is not None and not self._may_be(asked):
             return ErrorCode.producer_fenced
-        if self.phase in PREPARING or self.phase is ONGOING:
+        if self.phase is ONGOING:
             return ErrorCode.concurrent_transactions
         if self.exhausted and (asked is None or asked.epoch == self.epoch):
             last = NONE if asked is None else self.epoch
@@ -187,8 +189,15 @@ class Transaction:
 
     # --- partitions -------------------------------------------------------------------------
 
-    def refusal_of(self, asked: ProducerNumbers) -> ErrorCode:
-        """Return the error code for partitions of a producer; `none` if they are welcome."""
+    def refusal_of(self, asked: ProducerNumbers, *, ends_first: bool = False) -> ErrorCode:
+        """Return the error code for partitions of a producer; `none` if they are welcome.
+
+        Args:
+            asked: The producer's numbers.
+            ends_first: True if an end has to be complete before the numbers are looked at.
+        """
+        if ends_first and self.phase in PREPARING:
+            return ErrorCode.concurrent_transactions
         if asked.producer_id != self.producer_id:
             return ErrorCode.invalid_producer_id_mapping
         if asked.epoch != self.epoch:
@@ -220,32 +229,31 @@ class Transaction:
         refused = self._end_of_2(asked) if epochs_grow else self._end_of_1(asked)
         if refused:
             return refused
-        wanted = PREPARE_COMMIT if committed else PREPARE_ABORT
         again = epochs_grow and self._is_repetition(asked)
-        if self.phase in PREPARING:
-            same = self.phase is wanted
-            return ErrorCode.concurrent_transactions if same else ErrorCode.invalid_txn_state
         if self.phase in COMPLETE and (again or not epochs_grow):
             return ErrorCode.none if self.commits == committed else ErrorCode.invalid_txn_state
         if self.phase is not ONGOING and (committed or not epochs_grow):
             return ErrorCode.invalid_txn_state
-        self._prepare(wanted, now, epochs_grow=epochs_grow)
+        phase = PREPARE_COMMIT if committed else PREPARE_ABORT
+        self._prepare(phase, now, epochs_grow=epochs_grow)
         return None
 
     def _end_of_1(self, asked: ProducerNumbers) -> ErrorCode:
         if asked.producer_id != self.producer_id:
             return ErrorCode.invalid_producer_id_mapping
-        return ErrorCode.none if asked.epoch == self.epoch else ErrorCode.producer_fenced
+        if asked.epoch != self.epoch:
+            return ErrorCode.producer_fenced
+        preparing = self.phase in PREPARING
+        return ErrorCode.concurrent_transactions if preparing else ErrorCode.none
 
     def _end_of_2(self, asked: ProducerNumbers) -> ErrorCode:
+        # Before the numbers are looked at: they may be those that the end will bring.
+        if self.phase in PREPARING:
+            return ErrorCode.concurrent_transactions
         if asked.producer_id != self.producer_id and not self._overflowed(asked):
             return ErrorCode.invalid_producer_id_mapping
-        present = asked.epoch == self.epoch
-        again = self._is_repetition(asked)
-        if self.phase in PREPARING:
-            valid = again and not self._overflowed(asked)
-        else:
-            valid = present or (again and self.phase in COMPLETE)
+        again = self.phase in COMPLETE and self._is_repetition(asked)
+        valid = again or asked.epoch == self.epoch
         return ErrorCode.none if valid else ErrorCode.producer_fenced
 
     def _overflowed(self, asked: ProducerNumbers) -> bool:
@@ -389,7 +397,7 @@ class OffsetsPartition:
 
     Attributes:
         producers: State of the producers that committed offsets in transactions.
-        open: The producers of which a transaction is open.
+        open: The producers with an open transaction.
     """
 
     producers: ProducerStates = field(default_factory=ProducerStates)

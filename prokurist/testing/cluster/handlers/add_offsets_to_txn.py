@@ -12,7 +12,7 @@ from prokurist.testing.cluster.transactions import ProducerNumbers
 from prokurist.testing.cluster.wire import Values
 
 FENCED_FROM: Final = 2
-"""The version from which on clients know PRODUCER_FENCED."""
+"""First version with clients that know PRODUCER_FENCED."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:

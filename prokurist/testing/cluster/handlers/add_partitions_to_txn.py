@@ -17,9 +17,9 @@ from prokurist.testing.cluster.wire import Values
 from prokurist.types import TopicPartition
 
 FENCED_FROM: Final = 2
-"""The version from which on clients know PRODUCER_FENCED."""
+"""First version with clients that know PRODUCER_FENCED."""
 BROKERS_FROM: Final = 4
-"""The version from which on only brokers ask, for several transactions at once."""
+"""First version for brokers alone, with several transactions at once."""
 
 
 class Asked(NamedTuple):
@@ -47,7 +47,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def transactions_of(request: Any, context: Context) -> list[Asked]:
-    """The transactions of a request, of which older versions have one."""
+    """The transactions of a request; older versions have one."""
     if context.version >= BROKERS_FROM:
         return [
             Asked(

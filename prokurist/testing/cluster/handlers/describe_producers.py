@@ -1,4 +1,4 @@
-"""DescribeProducers: what the leader of a partition keeps of its producers."""
+"""DescribeProducers: the producers of a partition, by its leader."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""DescribeTransactions: what a coordinator keeps of transactional ids."""
+"""DescribeTransactions: transactional ids with their state, by their coordinator."""
 
 from typing import Any, Final
 

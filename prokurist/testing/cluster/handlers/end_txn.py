@@ -12,9 +12,9 @@ from prokurist.testing.cluster.transactions import NONE, ProducerNumbers
 from prokurist.testing.cluster.wire import Values
 
 FENCED_FROM: Final = 2
-"""The version from which on clients know PRODUCER_FENCED."""
+"""First version with clients that know PRODUCER_FENCED."""
 EPOCHS_GROW_FROM: Final = 5
-"""The version from which on the answer brings the producer's next epoch (KIP-890)."""
+"""First version with the producer's next epoch in the answer (KIP-890)."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:

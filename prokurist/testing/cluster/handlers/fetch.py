@@ -48,6 +48,9 @@ IDS_FROM: Final = 13
 LEADER_FROM: Final = 16
 """First version with leaders in answers, though older answers have a field for it."""
 READ_COMMITTED: Final = 1
+INDEX_INTERVAL: Final = 4096
+"""Bytes between two entries of a log's index (`index.interval.bytes`): as far as that a broker
+looks for aborted transactions behind the records of an answer."""
 
 
 def handle(state: State, request: Any, context: Context) -> Result:
@@ -264,7 +267,8 @@ def read(
     upto = stable_end if committed else copy.watermark
     values["records"] = log.read(each.fetch_offset, limit, at_least_one=first, upto=upto)
     if committed and values["records"]:
-        behind = log.offset_after(each.fetch_offset, len(values["records"]))
+        size = len(values["records"]) + INDEX_INTERVAL
+        behind = log.offset_after(each.fetch_offset, size)
         values["aborted_transactions"] = [
             {"producer_id": producer, "first_offset": offset}
             for producer, offset in log.aborted_between(each.fetch_offset, behind)

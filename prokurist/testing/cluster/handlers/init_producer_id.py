@@ -13,7 +13,7 @@ from prokurist.testing.cluster.transactions import NONE, ONGOING, ProducerNumber
 from prokurist.testing.cluster.wire import Values
 
 FENCED_FROM: Final = 4
-"""The version from which on clients know PRODUCER_FENCED."""
+"""First version with clients that know PRODUCER_FENCED."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
@@ -50,7 +50,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 def initialise(
     state: State, request: Any, asked: ProducerNumbers | None, context: Context
 ) -> ErrorCode:
-    """Have a transactional id go on to its next epoch; abort what is open, and say so."""
+    """Have a transactional id go on to its next epoch, or abort its open transaction."""
     name, now = request.transactional_id, context.now
     timeout = request.transaction_timeout.total_seconds()
     if not 0 < timeout <= state.transactions.settings.max_timeout:

@@ -58,14 +58,14 @@ UNTOLD: Final = frozenset(
 """Refusals that do not tell where the log begins."""
 
 ABORTABLE_FROM: Final = 11
-"""The version from which on clients know TRANSACTION_ABORTABLE."""
+"""First version with clients that know TRANSACTION_ABORTABLE."""
 ADDS_FROM: Final = 12
-"""The version from which on a batch adds its partition to the transaction (KIP-890)."""
+"""First version with batches that add their partition to the transaction (KIP-890)."""
 CONCURRENT_WAIT: Final = 0.1
-"""Seconds for which a leader waits for the end of the transaction before
+"""Seconds that a leader waits for the end of the transaction before
 (`add.partitions.to.txn.retry.backoff.max.ms`)."""
 REQUEST_TIMEOUT: Final = 30.0
-"""Seconds for which a leader waits for a coordinator's answer (`request.timeout.ms`)."""
+"""Seconds that a leader waits for a coordinator's answer (`request.timeout.ms`)."""
 LOOK_AGAIN: Final = 0.05
 
 Unverified: TypeAlias = Mapping[tuple[Any, int], BatchRefused]
@@ -232,7 +232,7 @@ def leaders_word(
 ) -> ErrorCode | None:
     """The error code of a leader that has not to ask the coordinator; None if it has to."""
     numbers = batch.producer_id, batch.producer_epoch
-    if not state.features.get(FEATURE):
+    if FEATURE not in state.features:
         # Kafka before 4.0 takes any batch of a producer with an open transaction to the log.
         if partition.in_transaction(batch.producer_id):
             return ErrorCode.none

@@ -28,11 +28,11 @@ from prokurist.testing.cluster.wire import Values
 from prokurist.types import TopicPartition
 
 LOADING_FROM: Final = 2
-"""The version from which on clients know COORDINATOR_LOAD_IN_PROGRESS."""
+"""First version with clients that know COORDINATOR_LOAD_IN_PROGRESS."""
 ABORTABLE_FROM: Final = 4
-"""The version from which on clients know TRANSACTION_ABORTABLE."""
+"""First version with clients that know TRANSACTION_ABORTABLE."""
 ADDS_FROM: Final = 5
-"""The version from which on the request adds the group to the transaction (KIP-890)."""
+"""First version that adds the group to the transaction by itself (KIP-890)."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
