@@ -18,6 +18,7 @@ from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
 from prokurist.logs.event_reader import EventReader
 from prokurist.network_thread.cluster.coordinators import Coordinator
+from prokurist.network_thread.cluster.leader_queries import LeaderQueries
 from prokurist.network_thread.cluster.missing_topics import MissingTopics
 from prokurist.network_thread.cluster.refused_topics import RefusedTopics
 from prokurist.network_thread.connections.pipeline import LARGEST_INT32
@@ -28,7 +29,6 @@ from prokurist.network_thread.group import GroupCommits, GroupMembership
 from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES
 from prokurist.network_thread.membership.membership import Membership
 from prokurist.network_thread.offsets.lag_manager import LagManager
-from prokurist.network_thread.offsets.leader_queries import LeaderQueries
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.positions_manager import PositionsManager
 from prokurist.network_thread.offsets.validation_manager import ValidationManager
@@ -80,8 +80,8 @@ class ConsumerSide(NetworkSide):
                 client=self.client,
                 coordinators=self.coordinators,
                 metadata=metadata,
+                attempts=self.attempts,
                 timer=self.timer,
-                backoff=self.backoff,
                 subscription=subscription,
                 member_identity=self.member_identity,
                 background=self.background,
@@ -110,8 +110,8 @@ class ConsumerSide(NetworkSide):
         leaders = LeaderQueries(
             self.client,
             self.metadata,
+            self.attempts,
             self.timer,
-            self.backoff,
             attempt=config.request_timeout_ms / 1000,
         )
         offsets = OffsetsManager(leaders)
@@ -158,7 +158,6 @@ class ConsumerSide(NetworkSide):
             attempts=self.attempts,
             calls=self.calls,
             timer=self.timer,
-            backoff=self.backoff,
             subscription=self.subscription,
             member_identity=self.member_identity,
             poll_activity=self.poll_activity,

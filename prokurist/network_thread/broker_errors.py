@@ -14,7 +14,7 @@ from prokurist.errors import (
     TopicAuthorizationException,
     UnknownTopicOrPartitionException,
 )
-from prokurist.network_thread.error_actions import FETCH, ErrorTable
+from prokurist.network_thread.error_actions import FETCH, Action, ErrorTable
 from prokurist.types import TopicPartition, named
 
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
@@ -101,6 +101,28 @@ def offsets_error(
     if code in UNKNOWN:
         return table.error(code, f"{named(refused)}: {UNKNOWN[code]}")
     return table.error(code)
+
+
+WORST_FIRST: Final = (
+    Action.FATAL,
+    Action.COMMIT_FAILED,
+    Action.RENEW,
+    Action.REDISCOVER,
+    Action.REFRESH,
+    Action.RETRY,
+)
+"""Precedence of actions within one answer of a coordinator."""
+
+
+def worst_offsets_error(
+    table: ErrorTable, failed: Mapping[TopicPartition, int], group_id: str
+) -> tuple[Action, KafkaException]:
+    """The action that decides, of several, and its error."""
+    action = next(
+        each for each in WORST_FIRST if any(table.of(code) is each for code in failed.values())
+    )
+    code = next(code for code in failed.values() if table.of(code) is action)
+    return action, offsets_error(table, code, failed, group_id)
 
 
 def topics_of(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:

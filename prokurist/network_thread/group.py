@@ -19,7 +19,6 @@ from prokurist.events.application_events import (
     StepDone,
 )
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.backoff import Backoff
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
 from prokurist.network_thread.cluster.attempts import Attempts
@@ -64,8 +63,8 @@ class GroupCommits:
         client: NetworkClient,
         coordinators: Coordinators,
         metadata: MetadataManager,
+        attempts: Attempts,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         background: BackgroundEvents,
@@ -75,14 +74,7 @@ class GroupCommits:
             member_identity, subscription.owned, lambda: background.fatal
         )
         self.commits: CommitManager = CommitManager(
-            group_id,
-            client,
-            self.coordinator,
-            metadata,
-            timer,
-            backoff,
-            self.identities,
-            subscription,
+            client, self.coordinator, metadata, attempts, timer, self.identities, subscription
         )
         self.auto: BackgroundCommits = BackgroundCommits(self.commits)
 
@@ -137,7 +129,6 @@ class GroupMembership:
         attempts: Attempts,
         calls: Calls,
         timer: Timer,
-        backoff: Backoff,
         subscription: Subscription,
         member_identity: MemberIdentity,
         poll_activity: PollActivity,
@@ -163,7 +154,6 @@ class GroupMembership:
             attempts=attempts,
             calls=calls,
             timer=timer,
-            backoff=backoff,
             subscription=subscription,
             member_identity=member_identity,
             poll_activity=poll_activity,

@@ -112,7 +112,7 @@ def test_metadata_that_a_frozen_broker_owes_is_asked_of_another(
         frozen = metadata.cluster.nodes[1]
         world.control.freeze(1)
         with monkeypatch.context() as patched:
-            patched.setattr(metadata._brokers, "candidates", lambda: [frozen])
+            patched.setattr(metadata.brokers, "candidates", lambda: [frozen])
             metadata.request_update()
             consumer.poll(0.01)
         version = metadata.cluster.version

@@ -1,4 +1,4 @@
-"""Metadata of the cluster: brokers, topics, leaders, and the group's coordinator.
+"""The cluster: its metadata, its coordinators, routes to its brokers, and attempts to ask them.
 
 Thread: the network thread alone.
 """

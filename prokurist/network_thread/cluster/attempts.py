@@ -3,8 +3,8 @@
 Thread: the network thread alone.
 
 A request needs three things: a message of `wire/`, a table of error codes, and a route to a
-broker. `Attempts.asked` takes these. Work that changes between its attempts is a `Question` of
-its own, for `Attempts.ask`. In each round
+broker. `Attempts.request` takes these. Work that changes between its attempts is a `Question`
+of its own, for `Attempts.ask`. In each round
 
     the route finds a broker ─► the question is sent ─► its answer is judged
       ▲                                                     │
@@ -16,11 +16,12 @@ its own, for `Attempts.ask`. In each round
 """
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
+from prokurist.events.clock import NEVER
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import Action, ErrorTable
@@ -32,15 +33,18 @@ from prokurist.types import Node
 
 Response = TypeVar("Response")
 
+AGAIN: Final = frozenset({Action.RETRY, Action.REFRESH, Action.REDISCOVER})
+"""Actions that another attempt follows, whatever the request is."""
+
 
 class Verdict(NamedTuple):
     """The meaning of an answer.
 
     Attributes:
-        action: The action that it asks for.
-        error: The error; None if there is none.
-        undone: True if it proves that the request changed nothing.
-        wrote: True for an accepted write, which proves that a coordinator can write.
+        action: The action of its error code.
+        error: The error; None for success.
+        undone: True if the request is known to have changed nothing.
+        wrote: True for an accepted write: the coordinator can write.
     """
 
     action: Action
@@ -59,18 +63,18 @@ class Route(Protocol):
 
     @property
     def is_any(self) -> bool:
-        """True if another broker would do as well: no connection is waited for in vain."""
+        """True if any other broker would do: no connection is waited for in vain."""
         ...
 
-    async def find(self, call: Call | None) -> Node | None:
-        """Return the broker; None if none is known yet, and the ledger shows why.
+    async def find(self, call: Call) -> Node | None:
+        """Return the broker; None while none is known, with the reason in the ledger.
 
         Raises:
             KafkaException: None will be known, however long one waits.
         """
         ...
 
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """Note that a broker gave no answer; returns the error to report.
 
         Raises:
@@ -78,7 +82,7 @@ class Route(Protocol):
         """
         ...
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """Note an answer, which may refute the route; returns the error to report."""
         ...
 
@@ -87,10 +91,14 @@ class Question(Generic[Response]):
     """Work for a broker, asked for until nothing of it is left.
 
     Attributes:
-        call: The call that it is for; None in the background.
+        call: The call to be answered; None in the background.
+        pause: The name of its pauses in the Timer; None to name them after the call.
+        retries: Its pauses and failures, while it is asked.
     """
 
     call: Call | None = None
+    pause: str | None = None
+    retries: Retries
 
     @property
     def is_over(self) -> bool:
@@ -101,7 +109,7 @@ class Question(Generic[Response]):
         """Send a request for what is left."""
         raise NotImplementedError
 
-    def take(self, answer: Answer[Response]) -> Verdict:
+    def judge(self, answer: Answer[Response]) -> Verdict:
         """Take an answer, and judge it.
 
         Raises:
@@ -109,7 +117,7 @@ class Question(Generic[Response]):
         """
         raise NotImplementedError
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """Note the error of an attempt."""
 
     async def recover(self, verdict: Verdict) -> None:
@@ -134,7 +142,7 @@ class Attempts:
         self._timer = timer
         self._backoff = backoff
 
-    async def asked(
+    async def request(
         self,
         route: Route,
         request: Request[Response],
@@ -142,9 +150,9 @@ class Attempts:
         call: Call | None = None,
         *,
         effect: bool = False,
-        met: Callable[[KafkaException], None] | None = None,
+        note: Callable[[KafkaException], None] | None = None,
         failure: Callable[[int], KafkaException] | None = None,
-        reason: str | None = None,
+        pause: str | None = None,
     ) -> Response:
         """Send a request until it is answered without an error.
 
@@ -152,38 +160,33 @@ class Attempts:
             route: Its destination.
             request: The message; its answer has an `error`.
             table: Actions by error code.
-            call: The call that it is for; None in the background.
+            call: The call to be answered; None in the background.
             effect: True if it changes state on the broker.
-            met: Called with the error of each failed attempt.
+            note: Called with the error of each failed attempt.
             failure: Makes the exception for a code; None for that of the table.
-            reason: The name of its pauses in the Timer.
+            pause: The name of its pauses in the Timer; None to name them after the call.
 
         Raises:
             KafkaException: No other attempt can help.
         """
         question = OneRequest(
-            route, request, table, call, effect=effect, met=met, failure=failure
+            route, request, table, call, effect=effect, note=note, failure=failure
         )
-        await self.ask(route, question, self.retries(call, reason))
+        question.pause = pause
+        await self.ask(route, question)
         return question.response
 
-    async def ask(
-        self, route: Route, question: Question[Response], retries: Retries | None = None
-    ) -> None:
+    async def ask(self, route: Route, question: Question[Response]) -> None:
         """Ask a question until nothing of it is left.
-
-        Args:
-            route: Its destination.
-            question: The question.
-            retries: The pauses; None for those of its call.
 
         Raises:
             KafkaException: No other attempt can help.
         """
-        call = question.call
-        retries = retries or self.retries(call)
+        retries = question.retries = self.retries(question.call, question.pause)
         while not question.is_over:
-            node = await route.find(call)
+            # In the background a call for each attempt: the ledger of a single call would grow
+            # for as long as brokers are away.
+            node = await route.find(question.call or Call("", self._timer.now, NEVER))
             if node is not None:
                 await self._ask_once(route, node, question)
             if not question.is_over:
@@ -191,24 +194,24 @@ class Attempts:
 
     async def _ask_once(self, route: Route, node: Node, question: Question[Response]) -> None:
         """Make an attempt, and note its outcome before anything else is waited for."""
-        call = question.call
+        call, sent = question.call, question.send(self._client, node)
         if call is not None:
             call.wait_begins(self._client.awaited(route.lane, node), self._timer.now)
         try:
-            answer = await question.send(self._client, node)
+            answer = await sent
         except Withdrawn:
             raise
         except KafkaException as failure:
-            error = route.failed(node, failure)
-            question.met(error)
+            error = route.note_failure(node, failure)
+            question.note(error)
             if call is not None:
                 call.met(error)
             return
-        verdict = question.take(answer)
-        told = route.answered(node, verdict)
+        verdict = question.judge(answer)
+        told = route.note_answer(node, verdict)
         if verdict.error is None:
             return
-        question.met(told or verdict.error)
+        question.note(told or verdict.error)
         if call is not None and answer.attempt is not None:
             outcome = type(verdict.error).__name__
             call.ended(
@@ -227,7 +230,7 @@ class Attempts:
 
 
 class OneRequest(Question[Response]):
-    """A request that stays the same, and whose answer has one error code."""
+    """A request without changes between attempts, and with one error code in its answer."""
 
     def __init__(
         self,
@@ -237,7 +240,7 @@ class OneRequest(Question[Response]):
         call: Call | None,
         *,
         effect: bool,
-        met: Callable[[KafkaException], None] | None,
+        note: Callable[[KafkaException], None] | None,
         failure: Callable[[int], KafkaException] | None,
     ) -> None:
         self.call = call
@@ -245,7 +248,7 @@ class OneRequest(Question[Response]):
         self._request = request
         self._table = table
         self._effect = effect
-        self._met = met
+        self._note = note
         self._failure = failure or table.error
         self._responses: list[Response] = []
 
@@ -270,19 +273,20 @@ class OneRequest(Question[Response]):
             any_broker=self._route.is_any,
         )
 
-    def take(self, answer: Answer[Response]) -> Verdict:
+    def judge(self, answer: Answer[Response]) -> Verdict:
         """See `Question`."""
-        code: int = answer.response.error  # type: ignore[attr-defined]  # see `Attempts.asked`
+        code: int = answer.response.error  # type: ignore[attr-defined]  # see `Attempts.request`
         action = self._table.of(code)
-        if action is not Action.DONE:
-            return Verdict(action, self._failure(code))
-        self._responses.append(answer.response)
-        return Verdict(action, wrote=self._effect)
+        if action is Action.DONE:
+            self._responses.append(answer.response)
+            return Verdict(action, wrote=self._effect)
+        # An action that only its own manager can take must not become a loop.
+        return Verdict(action if action in AGAIN else Action.FATAL, self._failure(code))
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """See `Question`."""
-        if self._met is not None:
-            self._met(error)
+        if self._note is not None:
+            self._note(error)
 
     def __repr__(self) -> str:
         return f"OneRequest({self._request.api})"

@@ -6,8 +6,8 @@ Thread: the network thread alone.
   wait and leaves the look-up to the others. A look-up goes on for as long as a call waits, and
   no longer: an idle client sends no FindCoordinator.
 - Keys that are looked up together share a request; brokers before 3.0 get one for each.
-- What is known of a key ends with a refusal (NOT_COORDINATOR), with a lost connection, and
-  with its last user: `Coordinators` keeps no key of its own.
+- A key's coordinator is forgotten after a refusal (NOT_COORDINATOR), with a lost connection,
+  and with the key's last user: `Coordinators` has weak references alone.
 - The last requests before the client closes wait for a look-up only if it can succeed in time:
   not when every broker refuses connections, and not when the next attempt lies beyond the
   deadline. A silent broker is waited for.
@@ -15,7 +15,6 @@ Thread: the network thread alone.
 
 import math
 from collections.abc import Iterable
-from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -27,7 +26,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import Call
-from prokurist.events.clock import NEVER, Deadline
+from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Stretch
 from prokurist.network_thread.cluster.attempts import Attempts, Question, Verdict
 from prokurist.network_thread.cluster.coordinator_reports import CoordinatorReports
@@ -60,6 +59,8 @@ KINDS: Final = {
     CoordinatorOf.TRANSACTION: "transactional id",
     CoordinatorOf.SHARE: "share",
 }
+
+UNAWAITED: Final = "no caller waits for the coordinator"
 
 Found = dict[str, FindCoordinatorAnswer]
 """Answers by key."""
@@ -105,7 +106,7 @@ class Coordinators:
             coordinator = self._of[kind, key] = Coordinator(self, kind, key)
         return coordinator
 
-    async def find(
+    async def find_all(
         self, call: Call, kind: CoordinatorOf, keys: Iterable[str]
     ) -> dict["Coordinator", Node | KafkaException]:
         """Look several keys up together; a key that is refused does not end the others.
@@ -119,10 +120,7 @@ class Coordinators:
             Each coordinator, with its broker or the reason why there is none.
         """
         wanted = [self.of(kind, key) for key in dict.fromkeys(keys)]
-        unsought = [each for each in wanted if each.is_unsought]
-        search = CoordinatorSearch(self, kind, unsought)
-        for each in unsought:
-            each.begin_search(search)
+        search = CoordinatorSearch(self, kind, [each for each in wanted if each.is_unsought])
         # Each waits before the search begins, which would else have nothing to look for.
         outcomes = [begin(outcome(call, each), "FindCoordinator") for each in wanted]
         search.start()
@@ -147,7 +145,7 @@ class Coordinators:
 async def outcome(call: Call, coordinator: "Coordinator") -> Node | KafkaException:
     """The broker, or why there is none."""
     try:
-        return await coordinator.known(call)
+        return await coordinator.find(call)
     except Withdrawn:
         raise
     except KafkaException as error:
@@ -169,14 +167,6 @@ class CoordinatorWaiter:
         self.call: Call = call
         self.last: bool = last
         self.found: Promise[Node] = Promise()
-
-
-def hand_on(shared: Promise[Node], found: Promise[Node]) -> None:
-    """End a wait with the outcome of the search."""
-    if shared.error is not None:
-        found.break_(shared.error)
-    else:
-        found.keep(shared.value)
 
 
 class Coordinator:
@@ -202,7 +192,6 @@ class Coordinator:
         self.key: str = key
         self._node: Node | None = None
         self._search: CoordinatorSearch | None = None
-        self._found: Promise[Node] | None = None
         self._waiting: list[CoordinatorWaiter] = []
         self._next_attempt = -math.inf
         self._ends_at = math.inf
@@ -222,7 +211,7 @@ class Coordinator:
     @property
     def is_unsought(self) -> bool:
         """True if it is not known, and no search for it is running."""
-        return self._node is None and self._found is None
+        return self._node is None and self._search is None
 
     @property
     def is_awaited(self) -> bool:
@@ -233,8 +222,8 @@ class Coordinator:
         """Return True if the node is the coordinator, as far as is known."""
         return self._node == node
 
-    async def known(self, call: Call, *, last: bool = False) -> Node:
-        """The coordinator; looks it up first if it is not known.
+    async def find(self, call: Call, *, last: bool = False) -> Node:
+        """See `Route`: the coordinator, looked up if it is not known.
 
         Args:
             call: Who waits.
@@ -255,52 +244,36 @@ class Coordinator:
         )
         waiter = CoordinatorWaiter(call, last=last)
         self._waiting.append(waiter)
-        shared = self._found or self._sought()
-        pass_on = partial(hand_on, shared, waiter.found)
-        if shared.is_kept:
-            pass_on()
-        else:
-            shared.add(pass_on)
+        if self._search is None:
+            CoordinatorSearch(self._coordinators, self._kind, [self]).start()
+        if not waiter.found.is_kept:
             self._give_up_late()
         try:
             return await waiter.found
         finally:
             self._waiting.remove(waiter)
-            shared.remove(pass_on)
             call.wait_ends(self._timer.now)
+            if self._search is not None:
+                self._search.stop_unawaited()
 
-    def _sought(self) -> Promise[Node]:
-        search = CoordinatorSearch(self._coordinators, self._kind, [self])
-        shared = self.begin_search(search)
-        search.start()
-        return shared
-
-    def begin_search(self, search: "CoordinatorSearch") -> Promise[Node]:
+    def begin_search(self, search: "CoordinatorSearch") -> None:
         """Note the search that looks for it."""
-        found = self._found = Promise[Node]()
         self._search = search
         self.unknown.begin(self._timer.now)
-        found.on_forsaken = self._stop
-        return found
-
-    def _stop(self) -> None:
-        """End the search: no call waits any more."""
-        if self._search is not None:
-            self._search.stop_unawaited()
 
     def end_search(self, end: Node | KafkaException) -> None:
         """Hand the outcome of the search to the calls that wait."""
-        found, self._found, self._search = self._found, None, None
+        self._search = None
         self.unknown.end(self._timer.now)
         if isinstance(end, Node):
             self._node, self._last_error = end, None
             if self._reports is not None:
                 self._reports.found(end)
-        if found is not None:
+        for waiter in tuple(self._waiting):
             if isinstance(end, Node):
-                found.keep(end)
+                waiter.found.keep(end)
             else:
-                found.break_(end)
+                waiter.found.break_(end)
 
     def search_failed(self, error: KafkaException, pause: float, *, out_of_reach: bool) -> None:
         """Note an error: the search goes on, and a call that gives up waiting names it.
@@ -346,11 +319,7 @@ class Coordinator:
 
     # --- its requests ----------------------------------------------------------------
 
-    async def find(self, call: Call | None) -> Node | None:
-        """See `Route`."""
-        return await self.known(call or Call("FindCoordinator", self._timer.now, NEVER))
-
-    def failed(self, node: Node, error: KafkaException) -> KafkaException:
+    def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`: one that does not answer may be none any more.
 
         Raises:
@@ -361,7 +330,7 @@ class Coordinator:
         self.forget(node, error)
         return error
 
-    def answered(self, node: Node, verdict: Verdict) -> KafkaException | None:
+    def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         if verdict.action is Action.REDISCOVER and verdict.error is not None:
             self.forget(node, verdict.error)
@@ -416,6 +385,8 @@ class CoordinatorSearch(Question[Found]):
         wanted: The coordinators to look for.
     """
 
+    pause = "coordinator look-up backoff"
+
     def __init__(
         self, coordinators: Coordinators, kind: CoordinatorOf, wanted: Iterable[Coordinator]
     ) -> None:
@@ -424,21 +395,21 @@ class CoordinatorSearch(Question[Found]):
         self._wanted = {each.key: each for each in wanted}
         self._outcomes: dict[Coordinator, Node | KafkaException] = {}
         self._errors: dict[str, KafkaException] = {}
-        self._asked: tuple[str, ...] = ()
-        self._retries = coordinators.attempts.retries(reason="coordinator look-up backoff")
         self._running: Operation[None] | None = None
+        for each in self._wanted.values():
+            each.begin_search(self)
 
     def start(self) -> None:
         """Begin to look."""
         coordinators = self._coordinators
-        work = coordinators.attempts.ask(coordinators.route, self, self._retries)
+        work = coordinators.attempts.ask(coordinators.route, self)
         running = Operation(work, "FindCoordinator", self._ended)
         self._running = None if running.ended else running
 
     def stop_unawaited(self) -> None:
         """Stop if no call waits for any of its keys."""
         if self._running is not None and self.is_over:
-            self._running.throw(Withdrawn("no caller waits for the coordinator"))
+            self._running.throw(Withdrawn(UNAWAITED))
 
     @property
     def is_over(self) -> bool:
@@ -446,9 +417,11 @@ class CoordinatorSearch(Question[Found]):
         return not any(each.is_awaited for each in self._wanted.values())
 
     def send(self, client: NetworkClient, node: Node) -> Promise[Answer[Found]]:
-        """See `Question`."""
-        self._asked = tuple(key for key, each in self._wanted.items() if each.is_awaited)
-        return begin(self._look_up(client, node, self._asked), "FindCoordinator")
+        """See `Question`; keys for which nothing waits any more are left out."""
+        for key, each in tuple(self._wanted.items()):
+            if not each.is_awaited:
+                self._wanted.pop(key).end_search(Withdrawn(UNAWAITED))
+        return begin(self._look_up(client, node, tuple(self._wanted)), "FindCoordinator")
 
     async def _look_up(
         self, client: NetworkClient, node: Node, keys: tuple[str, ...]
@@ -467,11 +440,10 @@ class CoordinatorSearch(Question[Found]):
         responses = (each.response for each in answers)
         return Answer(dict(zip(keys, responses, strict=True)), None, node)
 
-    def take(self, answer: Answer[Found]) -> Verdict:
+    def judge(self, answer: Answer[Found]) -> Verdict:
         """See `Question`."""
         worst: Verdict | None = None
-        for key in self._asked:
-            coordinator = self._wanted[key]
+        for key, coordinator in tuple(self._wanted.items()):
             told = answer.response.get(key)
             code, node = (0, None) if told is None else (told.error, told.node)
             action = FIND_COORDINATOR.of(code)
@@ -501,13 +473,13 @@ class CoordinatorSearch(Question[Found]):
             )
         return error
 
-    def met(self, error: KafkaException) -> None:
+    def note(self, error: KafkaException) -> None:
         """See `Question`: each key has its own error, or that of the broker."""
         self._settle()
         out_of_reach = self._coordinators.metadata.brokers.all_have_refused
         for key, coordinator in tuple(self._wanted.items()):
             coordinator.search_failed(
-                self._errors.pop(key, error), self._retries.next, out_of_reach=out_of_reach
+                self._errors.pop(key, error), self.retries.next, out_of_reach=out_of_reach
             )
 
     async def recover(self, verdict: Verdict) -> None:
@@ -526,7 +498,7 @@ class CoordinatorSearch(Question[Found]):
         self._settle()
         wanted, self._wanted = self._wanted, {}
         for each in wanted.values():
-            each.end_search(error or Withdrawn("nothing waits for the coordinator"))
+            each.end_search(error or Withdrawn(UNAWAITED))
 
     def __repr__(self) -> str:
         return f"CoordinatorSearch({len(self._wanted)} keys left)"

@@ -29,7 +29,6 @@ from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.calls import Expired
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Promise
-from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node, PartitionInfo
@@ -91,8 +90,7 @@ class TopicManager:
         if known is not None and not known.error:
             return self._metadata.cluster.partitions_of(topic)
         check_names([topic])
-        retries = self._attempts.retries(call)
-        question = TopicsQuestion(self._metadata, call, retries, [topic], create=self._create)
+        question = TopicsQuestion(self._metadata, call, [topic], create=self._create)
         return (await self._list(question)).get(topic, [])
 
     async def list_topics(
@@ -111,8 +109,7 @@ class TopicManager:
             TopicAuthorizationException: The user may not see one that is named.
         """
         check_names(names or ())
-        retries = self._attempts.retries(call)
-        found = await self._list(TopicsQuestion(self._metadata, call, retries, names))
+        found = await self._list(TopicsQuestion(self._metadata, call, names))
         return dict(sorted(found.items()))
 
     async def _list(self, question: "TopicsQuestion") -> dict[str, list[PartitionInfo]]:
@@ -124,7 +121,7 @@ class TopicManager:
         if not question.is_over and question.call.deadline.expired(self._timer.now):
             # The answer could only come too late: nothing is sent (B9, B10).
             raise Expired("there is no time to ask a broker")
-        await self._attempts.ask(self._route, question, question.retries)
+        await self._attempts.ask(self._route, question)
         return question.found
 
     def __repr__(self) -> str:
@@ -137,7 +134,6 @@ class TopicsQuestion(Question[MetadataAnswer]):
     Args:
         metadata: Knows the faults of answers.
         call: Who asks.
-        retries: The pauses.
         names: The topics; None for all that there are.
         create: True if the request may create them.
 
@@ -151,14 +147,12 @@ class TopicsQuestion(Question[MetadataAnswer]):
         self,
         metadata: MetadataManager,
         call: Call,
-        retries: Retries,
         names: Collection[str] | None = None,
         *,
         create: bool = False,
     ) -> None:
         self._metadata = metadata
         self.call = call
-        self.retries: Retries = retries
         self._create = create
         self._left: list[str] | None = None if names is None else sorted(set(names))
         self._is_listed = False
@@ -176,7 +170,7 @@ class TopicsQuestion(Question[MetadataAnswer]):
         request = Metadata(names, (), self._create)
         return client.send(node, request, call=self.call, any_broker=True)
 
-    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+    def judge(self, answer: Answer[MetadataAnswer]) -> Verdict:
         """See `Question`."""
         fault = self._metadata.fault_of(answer.response)
         if fault is not None:

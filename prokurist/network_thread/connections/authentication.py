@@ -246,6 +246,7 @@ class Authentication:
 
     async def _made_ready(self, work: Callable[[], Value]) -> Value:
         """Have the helper do some work, after the back-off of what it asks, and again then."""
+        # By hand: the back-off is that of a token's source, which all connections share.
         mechanisms = self._authenticator.mechanisms
         while True:
             # Again where another connection has asked meanwhile, and without success.

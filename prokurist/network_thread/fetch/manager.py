@@ -233,6 +233,8 @@ class FetchManager:
                 # said of them is noted by now, and would stay.
                 self._generation = UNSEEN
         if not well:
+            # Not by `Attempts`: a fetch is no question that ends. The next one, for whatever is
+            # wanted then, begins in the turn of an answer; a failure holds up one broker alone.
             await self._timer.sleep(
                 self._backoff.pause(max(1, source.failures)), "retry backoff of Fetch"
             )

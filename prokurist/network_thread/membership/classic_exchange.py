@@ -109,7 +109,7 @@ class ClassicExchange:
         )
         names = ", ".join(name for name, _ in protocols)
         self._offered = (names, request.protocol_type)
-        look_ahead(context, await context.coordinator.known(call))
+        look_ahead(context, await context.coordinator.find(call))
         return await self._ask(
             call, request, JOIN_GROUP, lane=Lane.JOIN, patience=self._patience
         )
@@ -136,7 +136,7 @@ class ClassicExchange:
         )
         if said.action is Action.DONE:
             # Brokers may count connections, and this one is not needed until the next round.
-            context.client.release(await context.coordinator.known(call), Lane.JOIN)
+            context.client.release(await context.coordinator.find(call), Lane.JOIN)
         return said
 
     async def beat(
@@ -164,7 +164,7 @@ class ClassicExchange:
             KafkaException: LeaveGroup did not arrive: the session expires at the coordinator.
         """
         context = self._context
-        node = await context.coordinator.known(call, last=True)
+        node = await context.coordinator.find(call, last=True)
         request = LeaveGroup(context.group_id, who.member_id, context.instance_id, reason)
         await context.client.send(node, request, call=call, lane=Lane.COORDINATOR)
 
@@ -182,7 +182,7 @@ class ClassicExchange:
         Raises:
             KafkaException: It is fatal to the membership.
         """
-        node = await self._context.coordinator.known(call)
+        node = await self._context.coordinator.find(call)
         call.wait_begins(self._context.client.awaited(lane, node), self._context.timer.now)
         try:
             answer = await self._context.client.send(
@@ -191,10 +191,7 @@ class ClassicExchange:
         except Withdrawn:
             raise
         except KafkaException as error:
-            if not error.retriable:
-                raise
-            call.met(error)
-            self._context.coordinator.forget(node, error)
+            call.met(self._context.coordinator.note_failure(node, error))
             return GroupReply(Action.REDISCOVER, None, error)
         return self._judged(node, table, answer.response)
 

@@ -58,7 +58,7 @@ class ClassicHeartbeats:
     ) -> None:
         self._exchange = exchange
         self._timer = context.timer
-        self._backoff = context.backoff
+        self._attempts = context.attempts
         self._request_timeout = context.request_timeout
         self._interval = interval
         self._session = session
@@ -88,7 +88,8 @@ class ClassicHeartbeats:
             running.throw(Withdrawn("no heartbeats for now"))
 
     async def _beat(self, run: int) -> None:
-        pause, failures = self._interval, 0
+        # By hand: it never ends well, and its pauses are intervals between those of failures.
+        pause, retries = self._interval, self._attempts.retries()
         while run == self._run:
             await self._timer.sleep(pause, "heartbeat.interval.ms")
             began = self._timer.now
@@ -100,16 +101,15 @@ class ClassicHeartbeats:
                 # The broker has refused the connection, not the member: whether that is
                 # still counted is the coordinator's to say, once it can be asked again.
                 self._refused(error)
-                failures += 1
-                pause = self._backoff.pause(failures)
+                pause = retries.skip()
                 continue
             if said.action in AGAIN:
                 if said.response is not None:
                     self._heard_at = self._timer.now
-                failures += 1
-                pause = self._backoff.pause(failures)
+                pause = retries.skip()
                 continue
-            failures, self.answered_at = 0, self._timer.now
+            retries.reset()
+            self.answered_at = self._timer.now
             # Counted from when it was begun: the way there and back does not add up.
             pause = max(0.0, began + self._interval - self._timer.now)
             if said.error is not None:

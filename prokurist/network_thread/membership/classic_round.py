@@ -98,7 +98,7 @@ class ClassicRound:
         self._subscription = context.subscription
         self._transitions = context.transitions
         self._timer = context.timer
-        self._backoff = context.backoff
+        self._attempts = context.attempts
         self._rack = context.rack
         self._is_static = context.instance_id is not None
         self._trace = context.client.trace
@@ -118,12 +118,14 @@ class ClassicRound:
         subscribed = self._subscription.subscribed
         if subscribed is None:
             return
+        # By hand, as all loops here: a round is several requests with the user's code between
+        # them, and its answers lead to other steps than another attempt.
         why: str | None = reason
-        rounds = 0
+        rounds, retries = 0, self._attempts.retries(reason=PAUSE)
         while why is not None:
             rounds += 1
             if rounds > AT_ONCE:
-                await self._timer.sleep(self._backoff.pause(rounds - AT_ONCE), PAUSE)
+                await retries.pause()
             self._place.move(ClassicState.PREPARING)
             await self._prepare(subscribed.term, lost=lost)
             part = await self._part(subscribed.term, why)
@@ -157,7 +159,7 @@ class ClassicRound:
     async def _part(self, term: int, reason: str) -> tuple[TopicPartition, ...]:
         """Send JoinGroup and SyncGroup until there is an assignment."""
         known_as = self._place.who.member_id
-        failures = 0
+        retries = self._attempts.retries(reason=PAUSE)
         while True:
             joined = await self._join(term, reason, known_as)
             self._place.move(ClassicState.SYNCING)
@@ -174,13 +176,14 @@ class ClassicRound:
                 await self._evicted(term, said.action)
             elif said.action is Action.REDISCOVER:
                 self._unname(known_as)
-            failures += 1
-            if said.action is not Action.ROUND or failures > 1:
-                await self._timer.sleep(self._backoff.pause(failures), PAUSE)
+            if said.action is Action.ROUND and not retries.count:
+                retries.skip()
+            else:
+                await retries.pause()
 
     async def _join(self, term: int, reason: str, known_as: str) -> JoinGroupAnswer:
         """Send JoinGroup until the member is in a generation."""
-        failures = 0
+        retries = self._attempts.retries(reason=PAUSE)
         while True:
             # A call for each attempt: one that goes on for days would keep a ledger of all.
             call = Call("rebalance", self._timer.now, NEVER)
@@ -201,8 +204,7 @@ class ClassicRound:
                 self._unname(known_as)
             if said.action is Action.IDENTIFY and had_no_id:
                 continue
-            failures += 1
-            await self._timer.sleep(self._backoff.pause(failures), PAUSE)
+            await retries.pause()
 
     async def _protocols(self, call: Call) -> tuple[tuple[str, bytes], ...]:
         """The protocols to send, noting the topics that they depend on."""

@@ -98,25 +98,25 @@ class ConsumerHeartbeats:
             self._alarm.press()
 
     async def _send_heartbeats(self) -> None:
+        # By hand: it never ends well, and answers bring the next heartbeat and its reason.
         context = self._context
         due = context.timer.now
-        failures = 0
+        retries = context.attempts.retries(reason="heartbeat backoff")
         rounds = Rounds(context.timer, "heartbeats")
         while True:
             rounds.count()
             await self._alarm.until(due)
             began, action = await self._heartbeat()
             if action in (Action.DONE, Action.SURFACE):
-                failures = 0
+                retries.reset()
                 due = began + self.interval
                 continue
             if action in OVER:
                 return
-            failures += 1
-            if action is Action.REDISCOVER and failures == 1:
-                due = context.timer.now
-                continue
-            await context.timer.sleep(context.backoff.pause(failures), "heartbeat backoff")
+            if action is Action.REDISCOVER and not retries.count:
+                retries.skip()
+            else:
+                await retries.pause()
             due = context.timer.now
 
     async def _heartbeat(self) -> tuple[float, Action]:
@@ -127,7 +127,7 @@ class ConsumerHeartbeats:
             is_first = self._told is None
             if is_first:
                 await self._patterns.found(call)
-            node = await context.coordinator.known(call)
+            node = await context.coordinator.find(call)
             if is_first:
                 look_ahead(context, node)
         except Withdrawn:

@@ -243,7 +243,7 @@ class ConsumerMember:
         context = self._context
         request = self._terms.farewell(for_good=for_good)
         try:
-            node = await context.coordinator.known(call, last=True)
+            node = await context.coordinator.find(call, last=True)
             await context.client.send(
                 node, request, call=call, lane=Lane.COORDINATOR, effect=True
             )

@@ -8,7 +8,6 @@ from typing import Final
 
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
-from prokurist.events.backoff import Backoff
 from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.subscription import Subscription
@@ -54,7 +53,6 @@ class MembershipContext:
     attempts: Attempts
     calls: Calls
     timer: Timer
-    backoff: Backoff
     subscription: Subscription
     member_identity: MemberIdentity
     poll_activity: PollActivity

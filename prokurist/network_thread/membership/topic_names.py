@@ -8,7 +8,6 @@ by id, of any broker, for as long as they are wanted.
 """
 
 from collections.abc import Callable, Collection
-from typing import Final
 from uuid import UUID
 
 from prokurist.errors import KafkaException
@@ -22,8 +21,6 @@ from prokurist.network_thread.operations.operation import Operation, Promise, Wi
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer
 from prokurist.types import Node
 
-PAUSE: Final = "retry backoff of names of topics"
-
 
 class TopicNames(Question[MetadataAnswer]):
     """Looks topic names up by id, of any broker.
@@ -34,6 +31,8 @@ class TopicNames(Question[MetadataAnswer]):
         learned: Called when a name has been learned that was asked for.
     """
 
+    pause = "retry backoff of names of topics"
+
     def __init__(
         self,
         metadata: MetadataManager,
@@ -42,7 +41,6 @@ class TopicNames(Question[MetadataAnswer]):
     ) -> None:
         self._metadata = metadata
         self._attempts = attempts
-        self._retries = attempts.retries(reason=PAUSE)
         # The other brokers are asked, whatever the error is.
         self._route = AnyBroker(metadata.brokers, is_shared=lambda _error: False)
         self._learned = learned
@@ -77,12 +75,8 @@ class TopicNames(Question[MetadataAnswer]):
         if not self._wanted:
             self.stop()
         elif self._asking is None:
-            self._retries = self._attempts.retries(reason=PAUSE)
-            asking = Operation(
-                self._attempts.ask(self._route, self, self._retries),
-                "names of topics",
-                self._ended,
-            )
+            work = self._attempts.ask(self._route, self)
+            asking = Operation(work, "names of topics", self._ended)
             self._asking = None if asking.ended else asking
 
     def stop(self) -> None:
@@ -105,7 +99,7 @@ class TopicNames(Question[MetadataAnswer]):
             node, Metadata(topic_ids=tuple(sorted(self._wanted))), any_broker=True
         )
 
-    def take(self, answer: Answer[MetadataAnswer]) -> Verdict:
+    def judge(self, answer: Answer[MetadataAnswer]) -> Verdict:
         """See `Question`; the next answer may have the other names."""
         found = {
             each.topic_id: each.name
@@ -115,7 +109,7 @@ class TopicNames(Question[MetadataAnswer]):
         self._names.update(found)
         self._wanted -= self._names.keys()
         if found:
-            self._retries.reset()
+            self.retries.reset()
             self._learned()
         return Verdict(Action.DONE)
 

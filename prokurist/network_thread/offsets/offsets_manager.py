@@ -10,9 +10,13 @@ from typing import Final, TypeAlias
 
 from prokurist.events.application_events import Edge, LookUpOffsets
 from prokurist.events.call import Call
+from prokurist.network_thread.cluster.leader_queries import (
+    LeaderQueries,
+    LeaderReply,
+    ReplyConsumer,
+    judged,
+)
 from prokurist.network_thread.error_actions import LIST_OFFSETS, Action
-from prokurist.network_thread.offsets.leader_queries import LeaderQueries
-from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.wire.log_offsets import (
     ListedOffset,

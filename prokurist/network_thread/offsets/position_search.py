@@ -14,7 +14,7 @@ from prokurist.errors import (
     NoOffsetForPartitionException,
 )
 from prokurist.events.assignment import PositionRequest
-from prokurist.network_thread.offsets.leader_query import RowT
+from prokurist.network_thread.cluster.leader_queries import RowT
 from prokurist.network_thread.operations.concurrent_pieces import ConcurrentPieces
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.operations.shared_call import SharedCall

@@ -41,9 +41,9 @@ from prokurist.events.clock import Deadline
 from prokurist.events.partition_state import Position
 from prokurist.events.subscription import Subscription
 from prokurist.events.trace import Trace
+from prokurist.network_thread.cluster.leader_queries import RowT
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.offsets.commit_manager import CommitManager
-from prokurist.network_thread.offsets.leader_query import RowT
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
 from prokurist.network_thread.offsets.position_outcomes import Outcomes
 from prokurist.network_thread.offsets.position_search import (
@@ -60,6 +60,7 @@ from prokurist.network_thread.offsets.validation_manager import Check, Validatio
 from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Withdrawn
+from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.rounds import Rounds
 from prokurist.network_thread.operations.shared_call import SharedCall
 from prokurist.network_thread.operations.timer import Timer
@@ -305,7 +306,8 @@ class PositionsManager:
         A fenced member learns so from its next heartbeat, and loses what it looks for. No
         call has to be told before: `poll` above all could do nothing about it.
         """
-        failures = 0
+        # By hand: it waits for the member's next identity, and not for an answer.
+        retries = Retries(self._timer, self._backoff)
         while True:
             try:
                 return await commits.committed(
@@ -316,8 +318,7 @@ class PositionsManager:
             except UnknownMemberIdException:
                 if self._subscription.subscribed is None:
                     raise
-                failures += 1
-            await self._timer.sleep(self._backoff.pause(failures), "retry backoff")
+            await retries.pause()
             if not any(self._outcomes.wants(search, tp) for tp in partitions):
                 return {}
 

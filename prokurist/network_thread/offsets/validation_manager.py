@@ -15,10 +15,14 @@ from typing import Final, NamedTuple
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
 from prokurist.events.partition_state import Position
+from prokurist.network_thread.cluster.leader_queries import (
+    LeaderQueries,
+    LeaderReply,
+    ReplyConsumer,
+    judged,
+)
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.error_actions import OFFSET_FOR_LEADER_EPOCH, Action
-from prokurist.network_thread.offsets.leader_queries import LeaderQueries
-from prokurist.network_thread.offsets.leader_query import LeaderReply, ReplyConsumer, judged
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.log_offsets import (
     EpochEnd,

@@ -17,9 +17,12 @@ class Retries:
         backoff: `retry.backoff.ms` and its `.max.`.
         call: The call, for entries in its ledger; None for work in the background.
         reason: The name of a pause in the Timer; None to name it after the call.
+
+    Attributes:
+        count: The failures in a row so far.
     """
 
-    __slots__ = ("_backoff", "_call", "_failures", "_next", "_reason", "_timer")
+    __slots__ = ("_backoff", "_call", "_next", "_reason", "_timer", "count")
 
     def __init__(
         self,
@@ -32,14 +35,14 @@ class Retries:
         self._backoff = backoff
         self._call = call
         self._reason = reason
-        self._failures = 1
         self._next: float | None = None
+        self.count: int = 0
 
     @property
     def next(self) -> float:
         """The seconds that the next pause will take."""
         if self._next is None:
-            self._next = self._backoff.pause(self._failures)
+            self._next = self._backoff.pause(self.count + 1)
         return self._next
 
     @property
@@ -56,8 +59,13 @@ class Retries:
         await self._timer.sleep(self.next, reason or "retry backoff")
         if call is not None:
             call.wait_ends(self._timer.now)
-        self._failures += 1
-        self._next = None
+        self.skip()
+
+    def skip(self) -> float:
+        """Count a failure without a wait; returns the pause that is left out."""
+        left_out = self.next
+        self.count, self._next = self.count + 1, None
+        return left_out
 
     def shorten(self, seconds: float) -> None:
         """Make the next pause no longer than this."""
@@ -65,7 +73,7 @@ class Retries:
 
     def reset(self) -> None:
         """Begin again with the shortest pause: an attempt has succeeded."""
-        self._failures, self._next = 1, None
+        self.count, self._next = 0, None
 
     def __repr__(self) -> str:
-        return f"Retries({self._reason or self._call}, {self._failures - 1} pauses made)"
+        return f"Retries({self._reason or self._call}, {self.count} failures)"

@@ -88,17 +88,17 @@ class ProducerIds:
             self._asking = None if asking.ended else asking
 
     async def _ask(self) -> None:
-        answer = await self._attempts.asked(
+        answer = await self._attempts.request(
             self._route,
             InitProducerId(),
             INIT_PRODUCER_ID,
-            met=self._met,
+            note=self._note,
             failure=refusal,
-            reason="producer id backoff",
+            pause="producer id backoff",
         )
         self._is_given(ProducerId(answer.producer_id, answer.epoch))
 
-    def _met(self, error: KafkaException) -> None:
+    def _note(self, error: KafkaException) -> None:
         self.last_error = error
 
     def _is_given(self, given: ProducerId) -> None:

@@ -101,6 +101,7 @@ class ProducerTopics:
         asked = False
         with self._metadata.interest.tracking([topic]):
             while True:
+                # By hand: it reads the answers that `MetadataManager` has for all of them.
                 view = cluster.topics.get(topic)
                 count = 0 if view is None or view.error else len(view.partitions)
                 if count and (partition is None or partition < count):

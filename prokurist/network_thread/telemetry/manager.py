@@ -42,6 +42,7 @@ from prokurist.network_thread.error_actions import (
 )
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
+from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.telemetry.payload import MetricsSource, Payload, payload_of
 from prokurist.network_thread.wire.telemetry import (
@@ -197,7 +198,8 @@ class TelemetryManager:
         Raises:
             KafkaException: A broker has refused for good.
         """
-        failures = 0
+        # By hand: it opens no connection of its own, and rests for as long as a broker says.
+        retries = Retries(self._timer, self._backoff, reason="telemetry backoff")
         while True:
             node = await self._to_be_asked()
             try:
@@ -218,14 +220,12 @@ class TelemetryManager:
             if action is Action.RETRY:
                 for call in self._callers:
                     call.met(met)
-                failures += 1
-                if self._callers or failures <= UNASKED_TRIES:
-                    pause = self._backoff.pause(failures)
-                    await self._timer.sleep(pause, "telemetry backoff")
+                if self._callers or retries.count < UNASKED_TRIES:
+                    await retries.pause()
                     continue
             else:
                 self._refuse(met)
-            failures = 0
+            retries.reset()
             await self._rest(UNTOLD if self._told is None else self._told.interval)
             self._refusal = None
 

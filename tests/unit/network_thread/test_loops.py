@@ -50,6 +50,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "events/outstanding.py:cut": ("shrinks: the order",),
     "network_thread/cluster/attempts.py:ask": (SLEEPS,),
     "network_thread/cluster/brokers_to_ask.py:next": (SLEEPS,),
+    "network_thread/cluster/leader_queries.py:_settle": (SLEEPS,),
     "network_thread/cluster/metadata_manager.py:_ask": (SLEEPS,),
     "network_thread/connections/authentication.py:_made_ready": (WAITS, SLEEPS),
     "network_thread/connections/pipeline.py:flush": ("shrinks: the requests in the queue",),
@@ -70,9 +71,6 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
     "network_thread/membership/consumer_heartbeats.py:_send_heartbeats": (COUNTED,),
     "network_thread/membership/heartbeat_timer.py:until": (WAITS,),
     "network_thread/membership/reconciler.py:_reconcile": (COUNTED,),
-    "network_thread/offsets/commit_manager.py:_ask_until_told": (SLEEPS,),
-    "network_thread/offsets/commit_manager.py:_commit": (SLEEPS,),
-    "network_thread/offsets/leader_queries.py:_settle": (SLEEPS,),
     "network_thread/offsets/positions_manager.py:_committed": (SLEEPS,),
     "network_thread/offsets/positions_manager.py:_without_refused": (
         "shrinks: the partitions that no topic's refusal has ended",

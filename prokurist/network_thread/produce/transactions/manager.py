@@ -424,17 +424,15 @@ class TransactionManager:
                 return topics_refused(failed, code)
             return offsets_error(table, code, failed, group)
 
-        retries = self._attempts.retries(call, f"{request.api} backoff")
         asked = TransactionRequest(
             request,
             table,
             route or self._coordinator,
             call,
-            retries,
             effect=effect,
             explain=explain,
         )
-        await self._attempts.ask(route or self._coordinator, asked, retries)
+        await self._attempts.ask(route or self._coordinator, asked)
         return asked.answered
 
     def _fail(self, error: KafkaException) -> KafkaException:

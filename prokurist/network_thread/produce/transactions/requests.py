@@ -15,7 +15,6 @@ from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer
 from prokurist.network_thread.error_actions import Action, ErrorTable
 from prokurist.network_thread.operations.operation import Promise
-from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.wire.produce import ProducerIdAnswer
 from prokurist.network_thread.wire.request import Request
 from prokurist.network_thread.wire.transactions import (
@@ -34,6 +33,7 @@ WORST_FIRST: Final = (
     Action.FATAL,
     Action.COMMIT_FAILED,
     Action.REDISCOVER,
+    Action.REFRESH,
     Action.RETRY,
 )
 """Precedence of actions within one answer."""
@@ -58,7 +58,6 @@ class TransactionRequest(Question[Response]):
         table: Actions by error code.
         route: The coordinator.
         call: The call, for entries in its ledger; None in the background.
-        retries: The pauses between attempts.
         effect: True if the request alone changes the outcome of the transaction.
         explain: Makes the exception for a code and all failures; None for that of the table.
     """
@@ -69,7 +68,6 @@ class TransactionRequest(Question[Response]):
         table: ErrorTable,
         route: Coordinator,
         call: Call | None,
-        retries: Retries,
         *,
         effect: bool,
         explain: Callable[[int, Failures], KafkaException] | None = None,
@@ -80,7 +78,7 @@ class TransactionRequest(Question[Response]):
         self._request = request
         self._table = table
         self._route = route
-        self._retries = retries
+        self.pause = f"{request.api} backoff"
         self._effect = effect
         self._quick = 0
 
@@ -106,7 +104,7 @@ class TransactionRequest(Question[Response]):
             effect=self._effect,
         )
 
-    def take(self, answer: Answer[Response]) -> Verdict:
+    def judge(self, answer: Answer[Response]) -> Verdict:
         """See `Question`."""
         failed = failures(answer.response)
         if not failed:
@@ -119,7 +117,7 @@ class TransactionRequest(Question[Response]):
         error = self._explain(code, failed)
         if isinstance(error, ConcurrentTransactionsException) and self._quick < QUICK:
             self._quick += 1
-            self._retries.shorten(QUICK_PAUSE)
+            self.retries.shorten(QUICK_PAUSE)
         # A coordinator that could not write, or has moved, may have written all the same.
         undone = set(failed.values()) == {COORDINATOR_LOAD_IN_PROGRESS}
         return Verdict(action, error, undone=undone)

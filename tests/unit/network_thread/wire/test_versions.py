@@ -23,7 +23,12 @@ from prokurist.network_thread.wire.log_offsets import (
     OffsetForLeaderEpoch,
     OffsetQuestion,
 )
-from prokurist.network_thread.wire.metadata import CoordinatorOf, FindCoordinator, Metadata
+from prokurist.network_thread.wire.metadata import (
+    CoordinatorOf,
+    FindCoordinator,
+    FindCoordinators,
+    Metadata,
+)
 from prokurist.network_thread.wire.produce import InitProducerId, Produce
 from prokurist.network_thread.wire.request import Limit, Request
 from prokurist.network_thread.wire.transactions import (
@@ -145,6 +150,9 @@ def transactional(topic_ids: dict[str, UUID]) -> Produce:
         (Metadata(topic_ids=(ID,)), 12, 13),
         (FindCoordinator("g"), 0, 6),
         (FindCoordinator("t", CoordinatorOf.TRANSACTION), 1, 6),
+        (FindCoordinator("s", CoordinatorOf.SHARE), 6, 6),
+        (FindCoordinators(("g", "h")), 4, 6),
+        (FindCoordinators(("s",), CoordinatorOf.SHARE), 6, 6),
         (commit("a"), 2, 9),
         (commit("a", topic_ids={"a": ID}), 2, 10),
         (commit("a", "b", topic_ids={"a": ID}), 2, 9),

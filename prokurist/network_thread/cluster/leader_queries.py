@@ -6,48 +6,156 @@ partitions that need it. If an answer is overdue and metadata name another leade
 asked. A `LeaderQuery` makes the requests and judges the answers: there is one for each API.
 """
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from prokurist.errors import (
     KafkaException,
-    LeaderNotAvailableException,
     NotLeaderOrFollowerException,
+    RetriableException,
     UnsupportedVersionException,
 )
-from prokurist.events.backoff import Backoff
 from prokurist.events.call import Call
-from prokurist.events.cluster import Cluster
-from prokurist.network_thread.broker_errors import (
-    LEADER_NOT_AVAILABLE,
-    UNKNOWN_TOPIC_OR_PARTITION,
-    topic_error,
-)
+from prokurist.network_thread.broker_errors import topic_error
+from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OverdueResponse
+from prokurist.network_thread.cluster.routes import by_leader, leaderless, report_leaderless
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane
-from prokurist.network_thread.error_actions import METADATA, Action
-from prokurist.network_thread.offsets.leader_query import (
-    LeaderQuery,
-    LeaderReply,
-    ReplyConsumer,
-    RowT,
-    RunningQuery,
-)
+from prokurist.network_thread.error_actions import Action, ErrorTable
 from prokurist.network_thread.operations.calls import Expired
 from prokurist.network_thread.operations.interruptible import Interruptible
 from prokurist.network_thread.operations.operation import all_of, begin
-from prokurist.network_thread.operations.retries import Retries
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.wire.request import Request
 from prokurist.types import Node, TopicPartition, named
 
-LEAST_TIMEOUT = 0.001
+LEAST_TIMEOUT: Final = 0.001
 """Seconds; to a broker none at all would mean that it need not try."""
 
-
 Response = TypeVar("Response")
+
+
+class PartitionReply(Protocol):
+    """A leader's reply for one partition."""
+
+    @property
+    def partition(self) -> TopicPartition:
+        """The partition that the reply is about."""
+        ...
+
+    @property
+    def error(self) -> int:
+        """The partition's error code."""
+        ...
+
+
+RowT = TypeVar("RowT", bound=PartitionReply)
+RowT_contra = TypeVar("RowT_contra", bound=PartitionReply, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderReply(Generic[RowT]):
+    """The outcome of asking one leader.
+
+    Attributes:
+        found: The partitions that it answered for.
+        failed: The others, and why.
+        stale: True if the client's metadata may be stale.
+    """
+
+    found: Mapping[TopicPartition, RowT]
+    failed: Mapping[TopicPartition, KafkaException]
+    stale: bool
+
+
+class LeaderQuery(Protocol[RowT]):
+    """A kind of question to leaders: how to ask it, and how to judge answers."""
+
+    @property
+    def api(self) -> str:
+        """The name of its API."""
+        ...
+
+    def request(
+        self, epochs: Mapping[TopicPartition, int | None], seconds: float
+    ) -> Request[Any]:
+        """Make the request for one leader.
+
+        Args:
+            epochs: The partitions, and the epoch that we believe it to lead each in.
+            seconds: How long it may take.
+        """
+        ...
+
+    def judged(
+        self, epochs: Mapping[TopicPartition, int | None], answer: Any, node: Node
+    ) -> LeaderReply[RowT]:
+        """Judge an answer, partition by partition.
+
+        Raises:
+            KafkaException: It refuses something for good.
+        """
+        ...
+
+    def unasked(self, tp: TopicPartition, epoch: int | None) -> RowT | None:
+        """The result for a leader that is too old to be asked; None if there is none."""
+        ...
+
+
+class ReplyConsumer(Protocol[RowT_contra]):
+    """Takes answers leader by leader, as they come."""
+
+    def take(self, found: Mapping[TopicPartition, RowT_contra]) -> None:
+        """Take the answer of one leader."""
+        ...
+
+    def wants(self, tp: TopicPartition) -> bool:
+        """Return True if a partition's answer is still wanted."""
+        ...
+
+    def believes(self, tp: TopicPartition) -> bool:
+        """Return True if the queried leader leads the intended topic, as far as is known."""
+        ...
+
+
+class RunningQuery(Generic[RowT]):
+    """A question to leaders under way, and its answers.
+
+    Attributes:
+        call: For whom it is asked.
+        leader_query: The kind of query.
+        taker: Is given each leader's answer when it comes.
+        found: The answers so far.
+        outstanding: The brokers that are yet to answer.
+    """
+
+    def __init__(
+        self, call: Call, leader_query: LeaderQuery[RowT], taker: ReplyConsumer[RowT] | None
+    ) -> None:
+        self.call: Call = call
+        self.leader_query: LeaderQuery[RowT] = leader_query
+        self.taker: ReplyConsumer[RowT] | None = taker
+        self.found: dict[TopicPartition, RowT] = {}
+        self.outstanding: list[Node] = []
+
+    def missing(self, partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """The partitions without an answer that are still wanted."""
+        wants = None if self.taker is None else self.taker.wants
+        return tuple(
+            tp for tp in partitions if tp not in self.found and (wants is None or wants(tp))
+        )
+
+    def believed(self, found: Mapping[TopicPartition, RowT]) -> Mapping[TopicPartition, RowT]:
+        """Select the answers for the intended topics; leaders are asked by topic name."""
+        if self.taker is None:
+            return found
+        return {tp: row for tp, row in found.items() if self.taker.believes(tp)}
+
+    def __repr__(self) -> str:
+        return f"RunningQuery({self.leader_query.api}, {len(self.found)} found)"
 
 
 class LeaderQueries:
@@ -56,8 +164,8 @@ class LeaderQueries:
     Args:
         client: To ask with.
         metadata: Knows the leaders.
+        attempts: Has the pauses.
         timer: The Timer.
-        backoff: `retry.backoff.ms` and its `.max.`.
         attempt: `request.timeout.ms`, in seconds.
     """
 
@@ -65,15 +173,15 @@ class LeaderQueries:
         self,
         client: NetworkClient,
         metadata: MetadataManager,
+        attempts: Attempts,
         timer: Timer,
-        backoff: Backoff,
         *,
         attempt: float,
     ) -> None:
         self._client = client
         self._metadata = metadata
+        self._attempts = attempts
         self._timer = timer
-        self._backoff = backoff
         self._attempt = attempt
 
     async def ask(
@@ -127,7 +235,8 @@ class LeaderQueries:
         Raises:
             KafkaException: Metadata or a leader refuses something for good.
         """
-        retries = Retries(self._timer, self._backoff, query.call)
+        # By hand: between two attempts the partitions may part, each with a leader of its own.
+        retries = self._attempts.retries(query.call)
         left, stale = tuple(partitions), False
         while left:
             if pause:
@@ -166,7 +275,7 @@ class LeaderQueries:
         # What an older snapshot says against a topic is not believed: the
         # rights may have been granted since (B201).
         cluster = await self._metadata.refreshed(query.call, what)
-        report(query.call, cluster, leaderless(cluster, partitions))
+        report_leaderless(query.call, cluster, leaderless(cluster, partitions))
         return by_leader(cluster, partitions)
 
     # --- asking one ------------------------------------------------------------------
@@ -278,45 +387,46 @@ class LeaderQueries:
         return f"LeaderQueries({self._metadata.cluster})"
 
 
-def by_leader(
-    cluster: Cluster, partitions: Iterable[TopicPartition]
-) -> dict[Node | None, list[TopicPartition]]:
-    """Partitions by their leader; by None where it is not known."""
-    leaders: dict[Node | None, list[TopicPartition]] = {}
-    for tp in partitions:
-        leaders.setdefault(cluster.leader(tp), []).append(tp)
-    return leaders
+def judged(
+    table: ErrorTable,
+    partitions: Iterable[TopicPartition],
+    rows: Iterable[RowT],
+    node: Node,
+    worth: Callable[[RowT, Action], RowT | None],
+) -> LeaderReply[RowT]:
+    """Judge an answer, partition by partition.
 
-
-def leaderless(cluster: Cluster, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """The partitions without a known leader that is alive."""
-    return [tp for tp in partitions if cluster.leader(tp) is None]
-
-
-def report(call: Call, cluster: Cluster, unled: Iterable[TopicPartition]) -> None:
-    """Note in a call's ledger why partitions have no leader.
+    Args:
+        table: Actions by error code.
+        partitions: The partitions of the request.
+        rows: The rows of the answer.
+        node: By whom.
+        worth: A row as it counts, by its verdict; None for one that does not.
 
     Raises:
-        KafkaException: Some of their topics are refused for good; it names all that
-            are refused for the same reason.
+        KafkaException: It refuses something for good.
     """
-    by_code: dict[int, list[TopicPartition]] = {}
-    for tp in unled:
-        view = cluster.topics.get(tp.topic)
-        code = UNKNOWN_TOPIC_OR_PARTITION if view is None else view.error
-        if view is not None and not code:
-            known = tp.partition in view.partitions
-            code = LEADER_NOT_AVAILABLE if known else UNKNOWN_TOPIC_OR_PARTITION
-        by_code.setdefault(code, []).append(tp)
-    for code, partitions in by_code.items():
-        if METADATA.of(code) is Action.FATAL:
-            raise topic_error(METADATA, code, (tp.topic for tp in partitions))
-    for code, partitions in by_code.items():
-        if code == LEADER_NOT_AVAILABLE:
-            call.met(
-                LeaderNotAvailableException(
-                    f"no leader is known for {named(partitions)} at present"
-                )
-            )
+    by_partition = {row.partition: row for row in rows}
+    found: dict[TopicPartition, RowT] = {}
+    failed: dict[TopicPartition, KafkaException] = {}
+    stale = False
+    refused: dict[int, list[str]] = {}
+    for tp in partitions:
+        row = by_partition.get(tp)
+        if row is None:
+            failed[tp] = RetriableException(f"{node} left {tp} out of its answer")
+            continue
+        action = table.of(row.error)
+        counted = worth(row, action)
+        if counted is not None:
+            found[tp] = counted
+        elif action is Action.DONE:
+            failed[tp] = RetriableException(f"{node} gave an incomplete answer for {tp}")
+        elif action in (Action.RETRY, Action.REFRESH):
+            failed[tp] = topic_error(table, row.error, [str(tp)])
+            stale = stale or action is Action.REFRESH
         else:
-            call.met(topic_error(METADATA, code, map(str, partitions)))
+            refused.setdefault(row.error, []).append(tp.topic)
+    for code, topics in refused.items():
+        raise topic_error(table, code, topics)
+    return LeaderReply(found, failed, stale)
