@@ -434,3 +434,48 @@ def test_a_feature_raised_between_two_transactions() -> None:
             write(producer, b"3")
         assert "AddPartitionsToTxn" not in asked(world)
     assert committed(world) == [b"1", b"2", b"3"]
+
+
+@versions
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (50, errors.InvalidTxnTimeoutException),
+        (53, errors.TransactionalIdAuthorizationException),
+    ],
+)
+def test_a_refused_initialisation(
+    version: int, code: int, kind: type[errors.KafkaException]
+) -> None:
+    """B262: it is raised, nothing is begun, and the same call may succeed later."""
+    world = world_of(version)
+    with world.producer(None, transactional_id="t") as producer:
+        with world.control.fail("InitProducerId", code), pytest.raises(kind):
+            producer.init_transactions(5.0)
+        with pytest.raises(errors.IllegalStateException, match="init_transactions again"):
+            producer.begin_transaction()
+        producer.init_transactions(5.0)
+        with producer.transaction(5.0):
+            write(producer, b"v")
+    assert committed(world) == [b"v"]
+
+
+@versions
+def test_a_failed_transaction_is_told_once(
+    version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line with the id, the error and the way out; none for an abort that is wanted."""
+    world = world_of(version)
+    with transactional(world, linger_ms=60_000) as producer:
+        producer.begin_transaction()
+        write(producer, b"unsent")
+        producer.abort_transaction(5.0)
+        assert not caplog.records
+        producer.begin_transaction()
+        world.control.fail("Produce", 29)
+        write(producer, b"1")
+        producer.flush(5.0)
+        producer.abort_transaction(5.0)
+    told = [each.getMessage() for each in caplog.records]
+    [line] = [each for each in told if "cannot be committed" in each]
+    assert "a transaction of t cannot be committed, abort the transaction: not allowed" in line
