@@ -75,7 +75,7 @@ versions: .venv/ready #: the fast tests, built native, on every Python found: ma
 
 SEEDS ?= 20000
 # A run that yields to all others may take long.
-RUNS = nice -n 19 $(PYTEST) -q -p no:logging --timeout 300 tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py tests/simulation/test_contradictions.py tests/simulation/test_producer_lives.py
+RUNS = nice -n 19 $(PYTEST) -q -p no:logging --timeout 300 tests/simulation/test_seeds.py tests/simulation/test_many_members.py tests/simulation/test_workloads.py tests/simulation/test_contradictions.py tests/simulation/test_producer_lives.py tests/simulation/test_transaction_lives.py
 simulate: .venv/ready #: many random runs, on two cores: make simulate SEEDS=100000
 	@half=$$(( $(SEEDS) / 2 )); \
 	PROKURIST_SEEDS=1-$$half $(RUNS) & first=$$!; \

@@ -30,7 +30,7 @@ nitpick_ignore_regex = [
     # Neither are our own that are not meant to be imported.
     (
         r"py:class",
-        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
+        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.transacting|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
     ),
     (
         r"py:class",

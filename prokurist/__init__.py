@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
     from prokurist.producer.health import ProducerHealth as ProducerHealth
     from prokurist.producer.producer import KafkaProducer as KafkaProducer
+    from prokurist.producer.transacting import TransactionBlock as TransactionBlock
     from prokurist.producer.user_code import ProducerRecord as ProducerRecord
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
@@ -100,6 +101,7 @@ __all__ = [
     "TimeoutException",
     "TimestampType",
     "TopicPartition",
+    "TransactionBlock",
     "WakeupException",
     "WhyEmpty",
     "__version__",
@@ -150,6 +152,7 @@ _HOMES = {
     "TimeoutException": "prokurist.errors",
     "TimestampType": "prokurist.types",
     "TopicPartition": "prokurist.types",
+    "TransactionBlock": "prokurist.producer.transacting",
     "WakeupException": "prokurist.errors",
     "WhyEmpty": "prokurist.records.why_empty",
 }

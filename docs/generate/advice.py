@@ -39,6 +39,7 @@ from prokurist.errors.security import (
     ClusterAuthorizationException,
     GroupAuthorizationException,
     TopicAuthorizationException,
+    TransactionalIdAuthorizationException,
 )
 from prokurist.errors.timeout import BufferExhaustedException, TimeoutException
 from prokurist.errors.topics import (
@@ -58,6 +59,16 @@ from prokurist.errors.topics import (
     UnsupportedCompressionTypeException,
     UnsupportedForMessageFormatException,
 )
+from prokurist.errors.transactions import (
+    InvalidPidMappingException,
+    InvalidProducerEpochException,
+    InvalidTxnStateException,
+    InvalidTxnTimeoutException,
+    OutOfOrderSequenceException,
+    ProducerFencedException,
+    TransactionAbortableException,
+    UnknownProducerIdException,
+)
 from prokurist.errors.tree import (
     ApiException,
     AuthenticationException,
@@ -74,10 +85,13 @@ from prokurist.errors.tree import (
     KafkaException,
     NetworkThreadDiedException,
     NoOffsetForPartitionException,
+    ProducerInDoubtException,
     RecordDeserializationException,
     RetriableCommitFailedException,
     RetriableException,
     SerializationException,
+    TransactionAbortedException,
+    TransactionTimedOutException,
     WakeupException,
 )
 
@@ -128,6 +142,12 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "the same.",
         DeliveryAbortedException: "Give `close` more time, or send the record again: "
         "`may_have_happened` says whether it may be in the log all the same.",
+        TransactionAbortedException: "Begin the transaction again, with all of its records.",
+        TransactionTimedOutException: "Nothing of the transaction is visible. If "
+        "`abortable` is true, call `abort_transaction` and begin again; else close, and build "
+        "another. Keep transactions shorter, or raise `transaction.timeout.ms`.",
+        ProducerInDoubtException: "Call `commit_transaction` again until it succeeds, or "
+        "`close`.",
         BufferExhaustedException: "The cluster takes less than is sent: send less, give more "
         "brokers or partitions, or raise `buffer.memory`. Nothing of the record was sent.",
         # What brokers answer.
@@ -177,6 +197,22 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         RebalanceInProgressException: "Poll, and then commit what is still assigned.",
         UnsupportedVersionException: "Use newer brokers, or leave out what they do not know, "
         "such as `group.protocol=consumer`.",
+        ProducerFencedException: "Close. Another producer has begun with this "
+        "`transactional.id`: give each producer that runs an id of its own.",
+        InvalidPidMappingException: "Close, and build another: the coordinator has "
+        "forgotten the producer, by `transactional.id.expiration.ms` for example.",
+        InvalidProducerEpochException: "Call `abort_transaction`: it tells whether another "
+        "producer has the id.",
+        InvalidTxnStateException: "Call `abort_transaction`, and begin again.",
+        InvalidTxnTimeoutException: "Lower `transaction.timeout.ms`, or raise the brokers' "
+        "`transaction.max.timeout.ms`.",
+        OutOfOrderSequenceException: "In a transaction, call `abort_transaction`, and send all "
+        "of its records again.",
+        UnknownProducerIdException: "In a transaction, call `abort_transaction`, and send all "
+        "of its records again.",
+        TransactionAbortableException: "Call `abort_transaction`, and begin again.",
+        TransactionalIdAuthorizationException: "Have the right to write with the "
+        "`transactional.id` granted, and build another producer.",
         InvalidRequestException: "Report it with its message: it is a bug, of ours or of the "
         "broker's.",
         GroupIdNotFoundException: "See that `group.id` and `group.protocol` are of one kind, "

@@ -60,7 +60,13 @@ AUTHENTICATIONS: Final[Mapping[str, Answer]] = {
     ),
 }
 
-NO_TRANSACTIONS: Final = none("the producer has no transactions, so they take no time")
+TRANSACTION_CALLS: Final = {
+    "abort": "abort_transaction",
+    "commit": "commit_transaction",
+    "init": "init_transactions",
+    "send-offsets": "send_offsets_to_transaction",
+}
+"""Calls of transactions, by their names in Java's metrics."""
 EXHAUSTED: Final = ours("producer_record_errors_total", note='error="BufferExhaustedException"')
 COMPRESSED: Final = ours(
     "producer_compressed_bytes_total",
@@ -208,9 +214,11 @@ JAVA: Final[Mapping[str, Answer]] = {
     "requests-in-flight": ours("producer_requests_in_flight"),
     "flush-time-ns-total": ours("call_seconds", note='`_sum`, call="flush"'),
     **{
-        f"txn-{what}-time-ns-total": NO_TRANSACTIONS
-        for what in ("abort", "begin", "commit", "init", "prepare", "send-offsets")
+        f"txn-{name}-time-ns-total": ours("call_seconds", note=f'`_sum`, call="{call}"')
+        for name, call in TRANSACTION_CALLS.items()
     },
+    "txn-begin-time-ns-total": none("begin_transaction waits for nothing"),
+    "txn-prepare-time-ns-total": none("there are no two-phase commits"),
     # The network.
     "connection-close-rate": ours("connections_closed_total"),
     "connection-close-total": ours("connections_closed_total"),

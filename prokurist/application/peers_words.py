@@ -9,12 +9,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-TRANSACTIONS: Final = (
-    "nothing: this producer has no transactions yet; without them each record is written once, "
-    "but not several together"
-)
-"""The counterpart of each call of a transaction."""
-
 CONSUMER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "bootstrap_connected": "health(), whose unreachable_for and answer_age say it",
@@ -43,18 +37,13 @@ CONSUMER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 
 PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "abort_transaction": TRANSACTIONS,
-        "begin_transaction": TRANSACTIONS,
         "bootstrap_connected": "health(), whose unreachable_for and answer_age say it",
-        "commit_transaction": TRANSACTIONS,
         "config": "ProducerConfig(config), which has every value",
-        "init_transactions": TRANSACTIONS,
         "list_topics": "partitions_for(topic), or list_topics() of a KafkaConsumer",
         "poll": "nothing: callbacks run by themselves, on the network thread",
         "produce": "send(topic, value, key, on_delivery=...)",
         "produce_batch": "send(topic, value, key) for each: batches are made by themselves",
         "send_and_wait": "send(topic, value, key).result(timeout)",
-        "send_offsets_to_transaction": TRANSACTIONS,
         "set_sasl_credentials": "sasl.username and sasl.password, of a producer built again",
         "start": "the constructor: a producer is ready when it is built",
         "stop": "close(timeout)",

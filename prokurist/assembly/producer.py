@@ -20,9 +20,15 @@ from prokurist.network_thread.cluster.missing_topics import MissingTopics
 from prokurist.network_thread.error_actions import PRODUCER_METADATA
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.manager import ProduceManager, ProduceTerms
-from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.producer_ids import NumberingIds, ProducerIds
 from prokurist.network_thread.produce.sealing import Codec
 from prokurist.network_thread.produce.topics import ProducerTopics
+from prokurist.network_thread.produce.transactions.ids import TransactionalIds
+from prokurist.network_thread.produce.transactions.manager import (
+    TransactionManager,
+    TransactionTools,
+)
+from prokurist.network_thread.produce.transactions.writes import TransactionWrites
 from prokurist.records.compression import Compression
 
 KEPT: Final = 1024
@@ -66,8 +72,12 @@ class ProducerSide(NetworkSide):
         MissingTopics(self.metadata, topics.missed, frozenset, trace)
         credentials, now = credentials_of(config), system.clock.now
         self.endings: Endings = Endings(self.accumulator, self.timer, trace, now, credentials)
-        ids: ProducerIds | None = None
-        if config.enable_idempotence:
+        ids: NumberingIds | None = None
+        writes: TransactionWrites | None = None
+        if config.transactional_id is not None:
+            ids = TransactionalIds(trace)
+            writes = TransactionWrites(config.transactional_id, self.accumulator.follow())
+        elif config.enable_idempotence:
             ids = ProducerIds(self.metadata, self.attempts, trace)
         self.produce: ProduceManager = ProduceManager(
             self.client,
@@ -75,6 +85,7 @@ class ProducerSide(NetworkSide):
             self.accumulator,
             self.endings,
             ids,
+            writes,
             topics,
             self.partitioner,
             self.timer,
@@ -83,6 +94,25 @@ class ProducerSide(NetworkSide):
             self.thread.end,
         )
         self.register(topics)
+        if writes is not None and isinstance(ids, TransactionalIds):
+            # Polled behind the records, whose ends it waits for: the last one comes first.
+            self.add(
+                TransactionManager(
+                    config.transaction_timeout_ms / 1000,
+                    writes,
+                    ids,
+                    self.produce,
+                    self.accumulator,
+                    self.endings,
+                    TransactionTools(
+                        self.coordinators,
+                        self.attempts,
+                        self.client.features,
+                        self.timer,
+                        trace,
+                    ),
+                )
+            )
         self.add(self.produce)
 
     def _accumulator_of(self, config: ProducerConfig, system: System) -> RecordAccumulator:

@@ -126,11 +126,15 @@ def _check_idempotence(values: dict[str, Any], given: Collection[str]) -> Iterat
 
 
 def _check_transactions(values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
-    if values["transactional_id"] is not None:
+    if values["transactional_id"] is not None and not values["enable_idempotence"]:
         yield (
-            f"transactional.id={values['transactional_id']!r} asks for transactions, which "
-            "this producer does not have yet: leave it out; without it records are written "
-            "once each, but not several together"
+            f"transactional.id={values['transactional_id']!r} needs enable.idempotence=True, "
+            "with acks=all and retries above 0: leave out what rules these out"
+        )
+    if values["transaction_two_phase_commit_enable"] and values["transactional_id"] is not None:
+        yield (
+            "transaction.two.phase.commit.enable=True cannot be had: this producer ends its "
+            "transactions itself; leave it out"
         )
     if values["transaction_two_phase_commit_enable"] and "transaction.timeout.ms" in given:
         yield (

@@ -85,7 +85,7 @@ class ProducerKeys(ConnectionKeys):
         Key(
             millis(),
             "Longest time that send waits for metadata and buffer memory together; also the "
-            "limit of partitions_for where that is given none.",
+            "limit of partitions_for, and of calls of transactions, if these are given none.",
         ),
     ] = 60_000
     batch_size: Annotated[
@@ -180,7 +180,8 @@ class ProducerKeys(ConnectionKeys):
         str | None,
         Key(
             Text(blank=False),
-            "Name of a transactional producer; refused, since transactions are not built yet.",
+            "Name of a transactional producer, the same after a restart; a new producer of "
+            "that name fences the one before.",
             LOW,
         ),
     ] = None
@@ -188,7 +189,8 @@ class ProducerKeys(ConnectionKeys):
         int,
         Key(
             millis(1, INT_MAX),
-            "Age at which the coordinator aborts a transaction; checked only.",
+            "Age at which the coordinator aborts a transaction; at most the brokers' "
+            "transaction.max.timeout.ms.",
             LOW,
         ),
     ] = 60_000

@@ -1,7 +1,5 @@
 """Coordinator errors about groups: consumer, share and streams groups."""
 
-from typing import ClassVar
-
 from prokurist.errors.tree import ApiException, RetriableException
 
 
@@ -93,7 +91,7 @@ class FencedInstanceIdException(ApiException):
     """Another member has taken this `group.instance.id`: this one is out."""
 
     error_code: int | None = 82
-    fatal: ClassVar[bool] = True
+    fatal: bool = True
 
 
 class GroupSubscribedToTopicException(ApiException):

@@ -1,7 +1,5 @@
 """Broker errors for idempotent and transactional producers."""
 
-from typing import ClassVar
-
 from prokurist.errors.tree import ApiException, RetriableException
 
 
@@ -63,7 +61,7 @@ class ProducerFencedException(ApiException):
     """A newer producer has this transactional id: only `close` is left."""
 
     error_code: int | None = 90
-    fatal: ClassVar[bool] = True
+    fatal: bool = True
 
 
 class TransactionalIdNotFoundException(ApiException):

@@ -4,10 +4,13 @@
     ├── ConfigException (ValueError)            you: a value that cannot be used
     ├── IllegalStateException (RuntimeError)    you: not now, or not in this way
     │   ├── ConcurrentModificationException         a second thread
-    │   └── ForkedClientError                       a copy in a child process
+    │   ├── ForkedClientError                       a copy in a child process
+    │   └── ProducerInDoubtException                only another commit, or `close`
     ├── WakeupException                         you: `wakeup()` asked for it
     ├── SerializationException                  a value that does not (de)serialize
     ├── DeliveryAbortedException                a record that `close` or `purge` gave up
+    │   └── TransactionAbortedException             the same with its transaction
+    ├── TransactionTimedOutException            open for longer than `transaction.timeout.ms`
     ├── NetworkThreadDiedException              us: a bug ended the network thread
     ├── CommitFailedException, RetriableCommitFailedException
     ├── InvalidOffsetException                  no position, or none that exists
@@ -41,6 +44,8 @@ class KafkaException(Exception):
         retriable: The same call, made again unchanged, may succeed.
         fatal: The client that raised this will not work again: close it and
             build another.
+        abortable: The producer's transaction cannot be committed any more, and
+            `abort_transaction` ends it; the next one may succeed.
         refreshes_metadata: What the client knew of the cluster was stale; it
             fetches it again before the next attempt.
     """
@@ -48,7 +53,8 @@ class KafkaException(Exception):
     error_code: int | None = None
     may_have_happened: bool = False
     retriable: ClassVar[bool] = False
-    fatal: ClassVar[bool] = False
+    fatal: bool = False
+    abortable: bool = False
     refreshes_metadata: ClassVar[bool] = False
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -103,7 +109,11 @@ class ConcurrentModificationException(IllegalStateException):
 class ForkedClientError(IllegalStateException):
     """A client made before `os.fork()` was used in the child: build one there."""
 
-    fatal: ClassVar[bool] = True
+    fatal: bool = True
+
+
+class ProducerInDoubtException(IllegalStateException):
+    """A commit without a known outcome leaves nothing but another commit, or `close`."""
 
 
 class WakeupException(KafkaException):
@@ -119,6 +129,26 @@ class DeliveryAbortedException(KafkaException):
 
     `may_have_happened` says whether a request with it was on the wire.
     """
+
+
+class TransactionAbortedException(DeliveryAbortedException):
+    """A record was given up with its transaction."""
+
+
+class TransactionTimedOutException(KafkaException):
+    """The coordinator has aborted a transaction open for too long.
+
+    Attributes:
+        open_for: Seconds since the first request of the transaction.
+        timeout: `transaction.timeout.ms`, in seconds.
+    """
+
+    def __init__(
+        self, message: str = "", *, open_for: float = 0.0, timeout: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.open_for = open_for
+        self.timeout = timeout
 
 
 class RecordDeserializationException(SerializationException):
@@ -150,7 +180,7 @@ class RecordDeserializationException(SerializationException):
 class NetworkThreadDiedException(KafkaException):
     """The network thread ended by a bug of ours; the cause is what it died of."""
 
-    fatal: ClassVar[bool] = True
+    fatal: bool = True
 
 
 class CommitFailedException(KafkaException):

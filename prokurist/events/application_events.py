@@ -14,7 +14,12 @@ from uuid import UUID
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
 from prokurist.events.member_identity import NO_MEMBER, Identity
-from prokurist.types import GroupMembershipOperation, OffsetAndMetadata, TopicPartition
+from prokurist.types import (
+    ConsumerGroupMetadata,
+    GroupMembershipOperation,
+    OffsetAndMetadata,
+    TopicPartition,
+)
 
 BY_NAME: Final[Mapping[str, UUID]] = MappingProxyType({})
 """No topic is known by its id."""
@@ -268,6 +273,41 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class InitTransactions:
+    """Get the id and epoch of a transactional producer; fences former producers of the id."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransaction:
+    """Commit or abort a transaction, once nothing of it is on the wire.
+
+    Attributes:
+        number: The number of the transaction.
+        committed: True for a commit.
+    """
+
+    call: Call
+    number: int
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SendOffsets:
+    """Add committed offsets of a group to a transaction.
+
+    Attributes:
+        group: The group, and the member that owns the partitions.
+        offsets: The offsets.
+    """
+
+    call: Call
+    group: ConsumerGroupMetadata
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(frozen=True, slots=True)
 class DeliverAndEnd:
     """End a producer that nothing refers to any more, once all of its records have ended."""
 
@@ -327,6 +367,9 @@ ConsumerEvent: TypeAlias = (
 )
 """The events of a consumer."""
 
+TransactionEvent: TypeAlias = InitTransactions | EndTransaction | SendOffsets
+"""The events of a producer with a transactional id."""
+
 ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
 """The events of a producer."""
 
@@ -334,5 +377,12 @@ TelemetryEvent: TypeAlias = InstanceId | PushLast
 """The events of a client that pushes metrics."""
 
 ApplicationEvent: TypeAlias = (
-    ConsumerEvent | ProducerEvent | TelemetryEvent | LookUpTopic | ListTopics | Withdraw | Close
+    ConsumerEvent
+    | ProducerEvent
+    | TransactionEvent
+    | TelemetryEvent
+    | LookUpTopic
+    | ListTopics
+    | Withdraw
+    | Close
 )

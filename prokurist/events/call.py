@@ -349,6 +349,12 @@ class Call:
         return len(self._tries)
 
     @property
+    def may_have_happened(self) -> bool:
+        """True if a request that was written may have changed something on a broker."""
+        with self._lock:
+            return any(attempt.effect for attempt in self._tries)
+
+    @property
     def without_time(self) -> bool:
         """True with timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began

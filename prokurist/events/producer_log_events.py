@@ -57,6 +57,14 @@ BATCH_SPLIT: Final = _produce(
     "and larger ones are tried now and then.",
     story="partition",
 )
+TRANSACTION_FAILED: Final = _produce(
+    "transaction_failed",
+    Level.WARNING,
+    "a transaction of {id} cannot be committed, {way_out}: {error}",
+    "A part of the transaction was not written, its coordinator has aborted it by "
+    "transaction.timeout.ms, or another producer has begun with the transactional.id.",
+    story="id",
+)
 CALLBACK_RAISED: Final = _produce(
     "callback_raised",
     Level.WARNING,
@@ -94,6 +102,7 @@ PRODUCER: Final = (
     PRODUCE_FAILED,
     DELIVERY_FAILED,
     BATCH_SPLIT,
+    TRANSACTION_FAILED,
     CALLBACK_RAISED,
     CALLBACK_SLOW,
     ORDER_NOT_KEPT,

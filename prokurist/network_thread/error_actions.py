@@ -366,6 +366,81 @@ PRODUCE: Final = table(
     },
 )
 
+_BUSY: Final = (Action.RETRY, "the transaction before is still being completed")
+_WITHOUT_RIGHT: Final = (Action.FATAL, "no rights on the transactional id")
+_FENCED: Final = (Action.FATAL, "the coordinator knows a later epoch of the producer")
+_OF_THE_TRANSACTION: Final[Mapping[int, tuple[Action, str]]] = {
+    14: _RELOADING,
+    15: (Action.REDISCOVER, "the transactional id has no coordinator at present"),
+    16: _MOVED,
+    47: _FENCED,
+    48: (Action.FATAL, "the coordinator's state of the transaction rules it out"),
+    49: (Action.FATAL, "the coordinator knows another producer id, or none"),
+    51: _BUSY,
+    53: _WITHOUT_RIGHT,
+    90: _FENCED,
+    120: (Action.FATAL, "the transaction can only be aborted"),
+}
+
+TRANSACTIONAL_PRODUCE: Final = table(
+    "Produce",
+    {
+        **{code: (row.action, row.reason) for code, row in PRODUCE.rows.items()},
+        31: (Action.FATAL, "no rights to write idempotently"),
+        47: (Action.FATAL, "the epoch is over: of a coordinator's abort, or another producer"),
+        48: (Action.FATAL, "the transaction is over, or the partition was not added"),
+        49: (Action.FATAL, "the coordinator knows another producer id, or none"),
+        51: _BUSY,
+        53: _WITHOUT_RIGHT,
+        90: _FENCED,
+        120: (Action.FATAL, "the transaction can only be aborted"),
+    },
+)
+"""The same for batches of transactions.
+
+No epoch begins within a transaction, so a code that asks for one fails the batch, and the
+transaction with it.
+"""
+
+INIT_TRANSACTIONS: Final = table(
+    "InitProducerId",
+    {**_OF_THE_TRANSACTION, 50: (Action.FATAL, "longer than transaction.max.timeout.ms")},
+)
+
+ADD_PARTITIONS_TO_TXN: Final = table(
+    "AddPartitionsToTxn",
+    {
+        **_OF_THE_TRANSACTION,
+        3: (Action.RETRY, "the topic may be on its way to the coordinator's metadata"),
+        29: (Action.FATAL, "no rights on the topic"),
+        55: (Action.RETRY, "not tried, since another partition was refused"),
+    },
+)
+
+ADD_OFFSETS_TO_TXN: Final = table(
+    "AddOffsetsToTxn", {**_OF_THE_TRANSACTION, 30: (Action.FATAL, "no rights on the group")}
+)
+
+END_TXN: Final = table("EndTxn", _OF_THE_TRANSACTION)
+
+TXN_OFFSET_COMMIT: Final = table(
+    "TxnOffsetCommit",
+    {
+        **_OF_THE_TRANSACTION,
+        3: (Action.RETRY, "the topic may be on its way to the coordinator's metadata"),
+        7: (Action.REDISCOVER, "the coordinator could not replicate: it may be cut off"),
+        12: (Action.FATAL, "the metadata is too long, and will be the next time"),
+        15: _ABSENT,
+        22: (Action.COMMIT_FAILED, "the group is in another generation by now"),
+        25: (Action.COMMIT_FAILED, "the coordinator no longer knows the member"),
+        28: (Action.FATAL, "too large, and will be the next time too"),
+        29: (Action.FATAL, "no rights on the topic"),
+        30: (Action.FATAL, "no rights on the group"),
+        82: (Action.COMMIT_FAILED, "another has taken the instance id"),
+        113: (Action.COMMIT_FAILED, "the epoch has moved on"),
+    },
+)
+
 INIT_PRODUCER_ID: Final = table(
     "InitProducerId",
     {

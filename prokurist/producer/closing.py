@@ -2,11 +2,11 @@
 
 Thread: the application's that closes; others may still be inside `send`, and hear of it.
 
-1. No more sends; those that wait fail. 2. What was sent is flushed, for as long as there is
-time. 3. The rest fails, with a share of the time that was kept for it, and callbacks run.
-4. Brokers that want metrics get the last ones. 5. The network thread ends; the wait for it is
-bounded. 6. The records that were given up are counted. After an interrupt nothing is waited
-for any more, but for that.
+1. No more sends; those that wait fail. 2. An open transaction is aborted; without one, what was
+sent is flushed, for as long as there is time. 3. The rest fails, with a share of the time that
+was kept for it, and callbacks run. 4. Brokers that want metrics get the last ones. 5. The
+network thread ends; the wait for it is bounded. 6. The records that were given up are counted.
+After an interrupt nothing is waited for any more, but for that.
 
 The network thread may be late: a callback holds it up, or the machine. What has not ended when
 the time is over is counted as given up too; it fails when that thread comes to it.
@@ -28,6 +28,7 @@ from prokurist.events.clock import Deadline
 from prokurist.events.log_events import CLIENT_CLOSED
 from prokurist.events.producer_log_events import RECORDS_GIVEN_UP
 from prokurist.producer.flushing import flush
+from prokurist.producer.transacting import Transactions
 
 MOST_RESERVED: Final = 0.1
 SHARE_RESERVED: Final = 0.25
@@ -56,6 +57,7 @@ class Closing:
         thread: The network thread.
         may_wait: Whether this thread may wait: not in a delivery callback.
         pushes: Whether brokers want the last metrics.
+        transactions: The calls of transactions; None without a transactional id.
         is_ending: Whether the network thread has been told to end.
     """
 
@@ -64,6 +66,7 @@ class Closing:
     thread: Thread
     may_wait: bool
     pushes: bool
+    transactions: Transactions | None
     is_ending: bool = field(default=False, init=False)
     _left: dict[Batch, int] = field(default_factory=dict, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
@@ -88,7 +91,13 @@ class Closing:
         turn = LAST_TURN if budget > 0 else TURN
         if not self._phase(self.accumulator.close):
             self._phase(self.accumulator.close)
-        if self.may_wait and budget > 0 and self._interrupt is None:
+        transactions = self.transactions
+        if self.may_wait and transactions is not None and transactions.is_endable:
+            # Before anything of it fails: what was not sent counts as given up.
+            self._left = {each: each.count for each in self.accumulator.snapshot()}
+            until = Deadline(deadline.at - reserve)
+            self._phase(lambda: transactions.abort_to_close(until))
+        elif self.may_wait and budget > 0 and self._interrupt is None:
             self._phase(lambda: flush(self.accumulator, Deadline(deadline.at - reserve)))
         flushed = runner.now()
         runner.counters.closing.of("flush").observe(flushed - began)

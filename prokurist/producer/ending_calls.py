@@ -22,6 +22,7 @@ from prokurist.events.clock import Deadline, as_seconds
 from prokurist.events.waiter import Waiter
 from prokurist.producer.closing import Closing, Thread
 from prokurist.producer.producer_counters import CountedProducer
+from prokurist.producer.transacting import Transactions
 from prokurist.producer.user_code import UserCode
 from prokurist.producer.waiting_calls import WaitingCalls
 
@@ -39,15 +40,16 @@ class EndingCalls(WaitingCalls):
     _closed_by: int
     _counted: CountedProducer
     _user_code: UserCode | None
+    _transactions: Transactions | None
 
     def close(self, timeout: float | timedelta | None = None) -> int:
         """Close the producer, by its time, and never later.
 
-        What was sent is flushed; what is left when the time is nearly over fails, and its
-        handles and callbacks tell whether it may have been written all the same. Called in a
-        delivery callback it waits for nothing. A call while another thread closes waits for
-        that by its own time; once closed, a call does nothing. An interrupt (Ctrl-C) ends the
-        wait, and closes all the same.
+        An open transaction is aborted; without one, what was sent is flushed. What is left when
+        the time is nearly over fails, and its handles and callbacks tell whether it may have
+        been written all the same. Called in a delivery callback it waits for nothing. A call
+        while another thread closes waits for that by its own time; once closed, a call does
+        nothing. An interrupt (Ctrl-C) ends the wait, and closes all the same.
 
         Args:
             timeout: Seconds; None for `delivery.timeout.ms`.
@@ -75,6 +77,7 @@ class EndingCalls(WaitingCalls):
                         self._built().thread,
                         self._may_wait(),
                         self._pushes(),
+                        self._transactions,
                     )
                     self._is_closing = self._closed = True
             if closing is None:

@@ -7,6 +7,7 @@ network thread's, which also runs delivery callbacks.
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from weakref import WeakSet
@@ -44,7 +45,9 @@ from prokurist.producer.producer_counters import CountedProducer
 from prokurist.producer.sending import Sending
 from prokurist.producer.sending_many import SendingMany, listed_of, rows_of
 from prokurist.producer.serializing import Serializers
+from prokurist.producer.transacting import TransactionBlock, Transactions
 from prokurist.producer.user_code import ProducerRecord, UserCode
+from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -142,6 +145,15 @@ class KafkaProducer(EndingCalls):
         self._appender = side.accumulator.appender
         self._appender.slow = self._sending.send
         self._many = SendingMany(self._accumulator, self._sending)
+        self._transactions = None
+        if self._accumulator.transaction is not None:
+            self._transactions = Transactions(
+                self._accumulator.transaction,
+                WeakCall(self._runner),
+                clock,
+                self._max_block,
+                WeakCall(self._note_callback),
+            )
         self._counted = CountedProducer(config, side, self._counters, self._sending.counters)
         if side.telemetry is not None:
             # Imported here, as for `metrics`: the network thread imports nothing later.
@@ -316,6 +328,118 @@ class KafkaProducer(EndingCalls):
         columns = Columns(value, key, headers, timestamp)
         with columns.rows_of(data) as chunks:
             return self._many.send(topic, chunks, partition, on_delivery)
+
+    # --- transactions ------------------------------------------------------------------------
+
+    def init_transactions(self, timeout: float | timedelta | None = None) -> None:
+        """Get ready for transactions, once, before the first.
+
+        A transaction that an earlier producer with this `transactional.id` has left open is
+        completed, and that producer is fenced.
+
+        Args:
+            timeout: Seconds; None for `max.block.ms`.
+
+        Raises:
+            IllegalStateException: There is no `transactional.id`, it was called before, the
+                producer is closed, or this is a delivery callback.
+            InvalidTxnTimeoutException: The brokers allow no such `transaction.timeout.ms`.
+            TimeoutException: The time is over; call it again.
+            TransactionalIdAuthorizationException: Not allowed to use the `transactional.id`.
+        """
+        self._transacting("init_transactions").init(timeout)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction, without waiting; records sent from now on belong to it.
+
+        Raises:
+            IllegalStateException: `init_transactions` has not succeeded, a transaction is open,
+                or the producer is closed.
+            KafkaException: The producer is over, by a fatal error.
+            ProducerInDoubtException: The last commit has no known outcome.
+        """
+        self._transacting("begin_transaction").begin()
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group_metadata: ConsumerGroupMetadata,
+        timeout: float | timedelta | None = None,
+    ) -> None:
+        """Add offsets of a consumer group, to be committed with the transaction or never.
+
+        Args:
+            offsets: The next offset to read, for each partition.
+            group_metadata: The result of the consumer's `group_metadata()`.
+            timeout: Seconds; None for `max.block.ms`.
+
+        Raises:
+            CommitFailedException: The member has lost its partitions; abortable.
+            IllegalStateException: No transaction is open, the producer is closed, or this is a
+                delivery callback.
+            KafkaException: The transaction has failed, or the producer.
+            TimeoutException: The time is over. Where `may_have_happened` is true, only the same
+                call again is left, or `abort_transaction`; else it is as if never called.
+            TypeError: An argument is of a wrong type.
+        """
+        transactions = self._transacting("send_offsets_to_transaction")
+        transactions.send_offsets(offsets, group_metadata, timeout)
+
+    def commit_transaction(self, timeout: float | timedelta | None = None) -> None:
+        """Have all records delivered, and commit them, and offsets, together.
+
+        Args:
+            timeout: Seconds; None for `max.block.ms`.
+
+        Raises:
+            IllegalStateException: No transaction is open, the producer is closed, or this is a
+                delivery callback.
+            KafkaException: The transaction has failed, with `abortable`, or the producer, with
+                `fatal`. Nothing of the transaction is visible.
+            TimeoutException: The time is over. Where `may_have_happened` is false, the
+                transaction is open as before; else only another commit is left, or `close`.
+        """
+        self._transacting("commit_transaction").commit(timeout)
+
+    def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
+        """Abort the transaction: records not on the wire fail, and none is visible.
+
+        Args:
+            timeout: Seconds; None for `max.block.ms`.
+
+        Raises:
+            IllegalStateException: No transaction is open, the producer is closed, or this is a
+                delivery callback.
+            KafkaException: The producer is over, by a fatal error.
+            ProducerInDoubtException: A commit has no known outcome.
+            TimeoutException: The time is over; call it again.
+        """
+        self._transacting("abort_transaction").abort(timeout)
+
+    def transaction(self, timeout: float | timedelta | None = None) -> TransactionBlock:
+        """Return a context manager of one transaction.
+
+        It begins the transaction, commits it at the end of the block, and aborts it after an
+        exception, also where the commit has failed. A commit in doubt is left as it is.
+
+        Args:
+            timeout: Seconds for each call at the end; None for `max.block.ms`.
+
+        Raises:
+            IllegalStateException: There is no `transactional.id`, or the producer is closed.
+        """
+        return TransactionBlock(self._transacting("transaction"), timeout)
+
+    def _transacting(self, operation: str) -> Transactions:
+        """The calls of transactions, where they are possible."""
+        self._check_usable(operation)
+        self._refuse_in_callback(operation)
+        if self._transactions is None:
+            raise IllegalStateException(
+                f"{operation} needs a producer with a transactional.id: set one in its "
+                f"configuration"
+            )
+        return self._transactions
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied; its thread and connections are of this process.

@@ -10,6 +10,7 @@ Invariants: a record is appended at once at the end of all waiting, or not at al
 import threading
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Final
 
@@ -19,6 +20,7 @@ from prokurist.errors import (
     IllegalStateException,
     KafkaException,
     RecordTooLargeException,
+    TransactionAbortableException,
     Wait,
 )
 from prokurist.events.accumulator.accumulator import RecordAccumulator
@@ -320,6 +322,7 @@ class Sending:
                 ) from error
             failing.count += 1
         self.counters.errors.of(type(error).__name__).number += 1
+        self.fail_transaction(error)
         now = self._accumulator.now()
         batch = Batch(self._accumulator, topic, partition, now, now, 0)
         batch.end(Outcome(error=error))
@@ -331,6 +334,12 @@ class Sending:
             metadata = RecordMetadata(topic, partition, -1, timestamp)
             self._call_back(partial(on_delivery, metadata, error))
         return delivery
+
+    def fail_transaction(self, error: KafkaException) -> None:
+        """Rule out the commit of an open transaction: a record is in no batch."""
+        transaction = self._accumulator.transaction
+        if transaction is not None and transaction.takes_records:
+            transaction.fail(unsent(error))
 
     def _call_back(self, callback: Callable[[], object]) -> None:
         """Call a callback, and then those of what it has sent; or leave it to such a call."""
@@ -350,3 +359,14 @@ class Sending:
 
     def __repr__(self) -> str:
         return f"Sending({self._accumulator})"
+
+
+def unsent(error: KafkaException) -> KafkaException:
+    """The error of a transaction without one of its records."""
+    if not error.retriable:
+        return copy(error)
+    own = TransactionAbortableException(
+        f"a record was not sent, so its transaction cannot be committed: {error}"
+    )
+    own.__cause__ = error
+    return own

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from prokurist.errors import IllegalStateException, KafkaException, RecordTooLargeException
+from prokurist.errors import KafkaException, RecordTooLargeException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.appending import (
     Headers,
@@ -118,6 +118,7 @@ class SendingMany:
             where = -1 if partition is None else partition
             placed = self._sending.failed(topic, where, timestamp, placed, on_delivery)
         if isinstance(placed, KafkaException):
+            self._sending.fail_transaction(placed)
             self._sending.counters.errors.of(type(placed).__name__).number += 1
             return placed
         places.add(placed._batch, placed._index)  # noqa: SLF001 - what the handle is made of
@@ -158,6 +159,7 @@ class SendingMany:
         for record, parts in zip(prepared, as_sent, strict=True):
             where = code.partition_of(record)
             if isinstance(where, KafkaException):
+                self._sending.fail_transaction(where)
                 return where
             when = record.timestamp
             if when is None:
@@ -173,13 +175,16 @@ class SendingMany:
 def unless_closed(
     places: Places, work: Callable[[], KafkaException | None]
 ) -> KafkaException | None:
-    """Do some work; where the producer is closed meanwhile, what is in is told of as ever."""
+    """Do some work; a refusal of further records leaves those taken as they are.
+
+    The producer is closed, or its transaction over.
+    """
     try:
         return work()
-    except IllegalStateException as closed:
+    except KafkaException as refusal:
         if places.count == 0:
             raise
-        return closed
+        return refusal
 
 
 def rows_of(

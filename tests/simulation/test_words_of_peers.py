@@ -29,14 +29,6 @@ def test_a_delivery_names_our_word_for_a_peers(name: str, word: str) -> None:
                 iter(delivery)
 
 
-@pytest.mark.parametrize("name", ["init_transactions", "commit_transaction"])
-def test_a_producer_says_that_it_has_no_transactions(name: str) -> None:
-    """B447: by the error for each call of theirs."""
-    producer: Any = made(World())[0]
-    with producer, pytest.raises(AttributeError, match="no transactions yet"):
-        getattr(producer, name)
-
-
 @pytest.mark.parametrize("name", ["KafkaAdminClient", "AIOKafkaConsumer", "AdminClient"])
 def test_the_package_names_what_to_use(name: str) -> None:
     """B447: for the names of other clients' packages."""

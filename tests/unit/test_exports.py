@@ -58,6 +58,7 @@ NAMES = {
     "RetriableException",
     "Secret",
     "SubscriptionPattern",
+    "TransactionBlock",
     "TimeoutException",
     "TimestampType",
     "TopicPartition",

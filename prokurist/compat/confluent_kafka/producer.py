@@ -39,7 +39,7 @@ from prokurist.producer.producer import KafkaProducer
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
 _BYTES: Final = (bytes, bytearray, memoryview)
-_TRANSACTIONS: Final = "transactions are not built yet"
+_TRANSACTIONS: Final = "transactions are calls of prokurist.KafkaProducer"
 
 
 class Producer(ConfluentClient):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from prokurist.compat.absent import NO_TRANSACTIONS
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
@@ -142,6 +143,8 @@ def producer_settings(
     stats_interval = _taken_interval(rest)
     most = _taken_count(rest, _MOST)
     found = _checked(ProducerConfig, rest)
+    if found.transactional_id is not None:
+        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, NO_TRANSACTIONS))
     return Settings(
         rest,
         found.delivery_timeout_ms / 1000,

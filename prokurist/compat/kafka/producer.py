@@ -17,7 +17,7 @@ from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutExc
 from prokurist.errors.local_variables import without_locals
 from prokurist.producer.producer import KafkaProducer as OurProducer
 
-_TRANSACTIONS: Final = "transactions are not built yet"
+_TRANSACTIONS: Final = "transactions are calls of prokurist.KafkaProducer"
 
 
 class KafkaProducer(Client):

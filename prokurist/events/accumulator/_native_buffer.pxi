@@ -149,7 +149,7 @@ cdef class BatchBuffer:
         at[0] = start + inside - self.page.at - HEAD
         return self.base_timestamp + delta
 
-    def seal(self, producer_id, epoch, first):
+    def seal(self, producer_id, epoch, first, int attributes=0):
         """See the pure twin.
 
         Written into the page itself, and not copied, unless something that was sealed
@@ -159,25 +159,27 @@ cdef class BatchBuffer:
         cdef Page page = self.page
         cdef Py_ssize_t size = self.size
         if page is None:
-            return self.sealed_apart(b"", producer_id, epoch, first)
+            return self.sealed_apart(b"", producer_id, epoch, first, attributes)
         cdef object whole = memoryview(page)
-        cdef bytes head = self.header(whole[HEAD:size], producer_id, epoch, first)
+        cdef bytes head = self.header(whole[HEAD:size], producer_id, epoch, first, attributes)
         if memcmp(page.at, PyBytes_AS_STRING(head), HEAD) != 0:
             # This batch, this call and the view just made: nothing else refers to the page.
             if _Py_REFCNT(<PyObject*>page) > 3:
-                return self.sealed_apart(bytes(whole[HEAD:size]), producer_id, epoch, first)
+                return self.sealed_apart(
+                    bytes(whole[HEAD:size]), producer_id, epoch, first, attributes
+                )
             memcpy(page.at, PyBytes_AS_STRING(head), HEAD)
         return whole[:size]
 
-    cdef bytes sealed_apart(self, bytes body, producer_id, epoch, first):
+    cdef bytes sealed_apart(self, bytes body, producer_id, epoch, first, int attributes):
         """The same, in memory of its own."""
-        return self.header(body, producer_id, epoch, first) + body
+        return self.header(body, producer_id, epoch, first, attributes) + body
 
-    cdef bytes header(self, body, producer_id, epoch, first):
+    cdef bytes header(self, body, producer_id, epoch, first, int attributes):
         """The header of the batch."""
         return batch_header(
             body,
-            attributes=0,
+            attributes=attributes,
             count=self.count,
             base_timestamp=self.base_timestamp,
             max_timestamp=self.max_timestamp,

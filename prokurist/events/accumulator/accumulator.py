@@ -25,6 +25,7 @@ from prokurist.events.accumulator.implementation import Appender, TopicQueues
 from prokurist.events.accumulator.partition_queue import PartitionQueue
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.accumulator.topic_directory import TopicDirectory
+from prokurist.events.transaction_state import Transaction
 from prokurist.events.waiter import Waiter
 
 GROWTH: Final = 0.1
@@ -76,6 +77,7 @@ class RecordAccumulator:
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
         last_errors: The last error that an attempt of a batch met; the network thread writes.
         directory: The topics that records can be appended to.
+        transaction: The transaction that takes records; None without a transactional id.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class RecordAccumulator:
         self.directory: TopicDirectory = TopicDirectory(
             appender.topics, self.limits, on_leaders
         )
+        self.transaction: Transaction | None = None
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
         self._batch_size = batch_size
@@ -117,6 +120,7 @@ class RecordAccumulator:
         self._delivery = delivery
         self._wake = wake
         self._is_woken = False
+        self._is_closed = False
         self._due: deque[PartitionQueue] = deque()
         # Open batches in the order of their beginning: those that linger, and all of them.
         self._lingering: OrderedDict[PartitionQueue, Batch] = OrderedDict()
@@ -264,9 +268,27 @@ class RecordAccumulator:
             self._rouse()
             return [*self.incomplete, *self._parts]
 
+    def follow(self) -> Transaction:
+        """Take records only while a transaction is open."""
+        self.transaction = Transaction(self.appender.lock, self._set_gate)
+        self._set_gate()
+        return self.transaction
+
+    def _set_gate(self) -> None:
+        """Refuse records outside of an open transaction; the lock is held.
+
+        The refusal is the check that each record has anyway. It looks at the state itself: an
+        interrupt between a change and this line refuses nothing in an open transaction.
+        """
+        transaction, appender = self.transaction, self.appender
+        if transaction is None or self._is_closed:
+            return
+        appender.refusal = None if transaction.takes_records else transaction.require_send
+
     def close(self) -> None:
         """Take no more records: `send` raises from now on, and who waits for memory too."""
         with self.appender.lock:
+            self._is_closed = True
             self.appender.refusal = self.refuse
         self.memory.close()
 
@@ -280,6 +302,11 @@ class RecordAccumulator:
             return [*self.incomplete, *self._parts]
         with self.appender.lock:
             return [*self.incomplete, *self._parts]
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no batch is unfinished."""
+        return not self.incomplete and not self._parts
 
     @property
     def oldest(self) -> float | None:

@@ -133,7 +133,9 @@ class BatchBuffer:
             found.append(self.base_timestamp + delta)
         return found
 
-    def seal(self, producer_id: int, epoch: int, first: int) -> bytes | memoryview:
+    def seal(
+        self, producer_id: int, epoch: int, first: int, attributes: int = 0
+    ) -> bytes | memoryview:
         """The batch as it is on the wire, uncompressed: its header, then its records.
 
         What was sealed before stays as it is for as long as it is used, also when the batch
@@ -143,11 +145,12 @@ class BatchBuffer:
             producer_id: The producer's id; −1 for none.
             epoch: The epoch of that id.
             first: The sequence number of the first record.
+            attributes: Flags of the batch.
         """
         body = self.body()
         head = batch_header(
             body,
-            attributes=0,
+            attributes=attributes,
             count=self.count,
             base_timestamp=self.base_timestamp,
             max_timestamp=self.max_timestamp,

@@ -15,6 +15,10 @@ from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 GROUP_VERSION: Final = "group.version"
 """From level 1 on there is the protocol of KIP-848: `group.protocol=consumer`."""
 
+TRANSACTION_VERSION: Final = "transaction.version"
+IMPLICIT_SINCE: Final = 2
+"""From this level on brokers add partitions to transactions, and each end raises the epoch."""
+
 
 class Features:
     """Feature levels finalised by the cluster.
@@ -43,6 +47,11 @@ class Features:
         """True if the cluster supports `group.protocol=consumer`; None before any answer."""
         levels = self.levels
         return None if levels is None else levels.get(GROUP_VERSION, 0) >= 1
+
+    @property
+    def implicit_transactions(self) -> bool:
+        """True if all brokers add partitions to transactions themselves (KIP-890)."""
+        return (self.levels or {}).get(TRANSACTION_VERSION, 0) >= IMPLICIT_SINCE
 
     def __repr__(self) -> str:
         return f"Features({dict(self.levels or {})}, epoch {self._epoch})"

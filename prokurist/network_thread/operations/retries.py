@@ -67,6 +67,10 @@ class Retries:
         self.count, self._next = self.count + 1, None
         return left_out
 
+    def shorten(self, seconds: float) -> None:
+        """Make the next pause no longer than this."""
+        self._next = min(self.next, seconds)
+
     def reset(self) -> None:
         """Begin again with the shortest pause: an attempt has succeeded."""
         self.count, self._next = 0, None

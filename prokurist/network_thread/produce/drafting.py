@@ -17,7 +17,8 @@ from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.produce.destinations import Destination
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.partition_sending import PartitionSending
-from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.producer_ids import NumberingIds
+from prokurist.network_thread.produce.transactions.writes import TransactionWrites
 
 
 class Drafting:
@@ -27,6 +28,7 @@ class Drafting:
         accumulator: What is to be sent.
         endings: Told when the numbers of a partition begin again.
         ids: Numbers batches; None without idempotence.
+        writes: Admits partitions to the transaction; None without transactions.
         timer: The Timer.
         largest: `max.request.size`.
         stir: Has a partition looked at again.
@@ -36,7 +38,8 @@ class Drafting:
         self,
         accumulator: RecordAccumulator,
         endings: Endings,
-        ids: ProducerIds | None,
+        ids: NumberingIds | None,
+        writes: TransactionWrites | None,
         timer: Timer,
         largest: int,
         stir: Callable[[PartitionSending], None],
@@ -44,6 +47,7 @@ class Drafting:
         self._accumulator = accumulator
         self._endings = endings
         self._ids = ids
+        self._writes = writes
         self._timer = timer
         self._largest = largest
         self._stir = stir
@@ -74,6 +78,8 @@ class Drafting:
             if self._ids is not None and not self._can_number(self._ids, partition):
                 self._stir(partition)
                 continue
+            if self._writes is not None and not self._writes.admits(partition, self._timer.now):
+                continue
             taken[partition] = batch = self._take(partition, batch)
             size += batch.size
         for partition in taken:
@@ -90,7 +96,7 @@ class Drafting:
             return self._accumulator.peek(partition.queue)
         return None
 
-    def _can_number(self, ids: ProducerIds, partition: PartitionSending) -> bool:
+    def _can_number(self, ids: NumberingIds, partition: PartitionSending) -> bool:
         """Return True if a partition's next batch can be numbered; else an id is on its way."""
         while ids.current is not None:
             if partition.prepare(ids.current):

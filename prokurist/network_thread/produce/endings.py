@@ -9,7 +9,7 @@ that fails while it is on the wire keeps it until its answer has come or its con
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from prokurist.errors import KafkaException, Wait
+from prokurist.errors import KafkaException, TransactionAbortedException, Wait
 from prokurist.errors.security import name_credentials
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -22,6 +22,7 @@ from prokurist.events.producer_log_events import (
     SEQUENCE_RESTARTED,
 )
 from prokurist.events.trace import Trace
+from prokurist.network_thread.operations.signal import Signal
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.produce.attempts import may_have_happened, out_of_time
 from prokurist.network_thread.produce.counters import ProduceCounters
@@ -44,6 +45,7 @@ class Endings:
     Attributes:
         counters: What is counted of batches.
         last_errors: The last error that an attempt of a batch met.
+        failed: Emits each batch that has failed, with its error.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Endings:
     ) -> None:
         self.counters: ProduceCounters = ProduceCounters()
         self.last_errors: dict[Batch, KafkaException] = accumulator.last_errors
+        self.failed: Signal[Batch, KafkaException] = Signal()
         self._accumulator = accumulator
         self._timer = timer
         self._trace = trace
@@ -91,11 +94,16 @@ class Endings:
         named = record_errors or {}
         if batch.end(Outcome(error=error, record_errors=named)):
             self.counters.failed(batch, error, named.values())
+            self.failed.emit(batch, error)
             # What a record was refused for, and not that others of its batch failed with it.
             cause = next(iter(named.values()), error)
-            self._trace.emit(
-                DELIVERY_FAILED, records=batch.count, partition=batch.name, error=cause
-            )
+            if cause.__cause__ is not None or not isinstance(
+                cause, TransactionAbortedException
+            ):
+                # Not for each batch of an abort that the application wants.
+                self._trace.emit(
+                    DELIVERY_FAILED, records=batch.count, partition=batch.name, error=cause
+                )
             self._settle(batch)
         if not on_the_wire:
             self._free(batch)

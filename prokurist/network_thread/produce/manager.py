@@ -39,13 +39,15 @@ from prokurist.network_thread.produce.destinations import NOT_WAITING, Destinati
 from prokurist.network_thread.produce.drafting import Drafting
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.partition_sending import PartitionSending
-from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.producer_ids import NumberingIds
 from prokurist.network_thread.produce.response_handler import ProduceResponseHandler, Sent
 from prokurist.network_thread.produce.sealing import Codec, sealed
 from prokurist.network_thread.produce.topics import ProducerTopics, shortage
+from prokurist.network_thread.produce.transactions.writes import TransactionWrites
 from prokurist.network_thread.wire.apis import PRODUCE
 from prokurist.network_thread.wire.produce import Produce, ProduceAnswer
 from prokurist.records.compression import Compression
+from prokurist.records.headers import TRANSACTIONAL
 from prokurist.types import Node, TopicPartition
 
 
@@ -83,6 +85,7 @@ class ProduceManager:
         accumulator: What is to be sent.
         endings: How batches end.
         producer_ids: Numbers batches; None without idempotence.
+        writes: The requests of the present transaction; None without transactions.
         topics: The topics that are written to.
         partitioner: Chooses partitions by the brokers that can take records.
         timer: The Timer.
@@ -97,7 +100,8 @@ class ProduceManager:
         metadata: MetadataManager,
         accumulator: RecordAccumulator,
         endings: Endings,
-        producer_ids: ProducerIds | None,
+        producer_ids: NumberingIds | None,
+        writes: TransactionWrites | None,
         topics: ProducerTopics,
         partitioner: StickyPartitioner,
         timer: Timer,
@@ -110,6 +114,7 @@ class ProduceManager:
         self._accumulator = accumulator
         self._endings = endings
         self._ids = producer_ids
+        self._writes = writes
         self._topics = topics
         self._partitioner = partitioner
         self._timer = timer
@@ -125,9 +130,10 @@ class ProduceManager:
             terms.retries,
             self.stir,
             client.trace,
+            is_transactional=writes is not None,
         )
         self._drafting = Drafting(
-            accumulator, endings, producer_ids, timer, terms.largest, self.stir
+            accumulator, endings, producer_ids, writes, timer, terms.largest, self.stir
         )
         self._sendings: dict[TopicPartition, PartitionSending] = {}
         self._destinations: dict[int, Destination] = {}
@@ -307,18 +313,21 @@ class ProduceManager:
 
     def _send(self, destination: Destination, taken: dict[PartitionSending, Batch]) -> None:
         """Send a request."""
-        cluster, terms = self._metadata.cluster, self._terms
+        cluster, terms, writes = self._metadata.cluster, self._terms, self._writes
+        flags = 0 if writes is None else TRANSACTIONAL
         topics = {batch.topic for batch in taken.values()}
         ids = cluster.ids_of(topics)
         request = Produce(
             terms.acks,
             terms.timeout,
             {
-                partition.queue.tp: sealed(each, terms.codec)
+                partition.queue.tp: sealed(each, terms.codec, flags)
                 for partition, each in taken.items()
             },
             ids if len(ids) == len(topics) else {},
             zstd=terms.codec.kind is Compression.ZSTD,
+            transactional_id=None if writes is None else writes.transactional_id,
+            adds_partitions=writes is not None and writes.implicit,
         )
         ledger = RequestLedger(tuple(taken.values()))
         epochs = {
@@ -389,8 +398,11 @@ class ProduceManager:
         """Drop what is kept of partitions that are gone, once nothing of them is on its way.
 
         Numbers go with that. Where they were of the present epoch, another one begins: under
-        the same one a broker would take the next batches for those that it has had.
+        the same one a broker would take the next batches for those that it has had. Where only
+        the end of a transaction brings another epoch, they stay until then.
         """
+        ids = self._ids
+        current = None if ids is None else ids.current
         were_numbered = False
         for queue in list(self._accumulator.directory.gone.values()):
             sending = self._sendings.get(queue.tp)
@@ -398,13 +410,17 @@ class ProduceManager:
                 sending.is_idle and sending not in self._leaderless
             ):
                 continue
+            is_numbered = (
+                sending is not None and current is not None and sending.producer == current
+            )
+            if is_numbered and ids is not None and not ids.can_begin_again:
+                continue
             if not self._accumulator.drop(queue) or sending is None:
                 continue
             del self._sendings[queue.tp]
-            current = None if self._ids is None else self._ids.current
-            were_numbered |= current is not None and sending.producer == current
-        if were_numbered and self._ids is not None:
-            self._ids.begin_again()
+            were_numbered |= is_numbered
+        if were_numbered and ids is not None:
+            ids.begin_again()
 
     def _on_refused(self, error: KafkaException, topics: frozenset[str]) -> None:
         """The cluster refuses topics: what was not sent of them fails at once."""
@@ -452,6 +468,11 @@ class ProduceManager:
             self._unavailable = self._partitioner.unavailable = late
             for topic in self._accumulator.appender.topics.values():
                 self._partitioner.draw_again(topic)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if no record is on its way, and no request has yet to be answered."""
+        return self._accumulator.is_empty and not self.in_flight
 
     @property
     def in_flight(self) -> int:

@@ -3,7 +3,7 @@
 Thread: the network thread alone. Appending does not wait for them; the first request does.
 """
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from prokurist.errors import ClusterAuthorizationException, KafkaException
 from prokurist.events.producer_log_events import PRODUCER_ID_ASSIGNED
@@ -27,6 +27,34 @@ class ProducerId(NamedTuple):
     epoch: int
 
 
+class NumberingIds(Protocol):
+    """Interface of the numbers of batches: the present id, and a way to another epoch.
+
+    Attributes:
+        current: The id and epoch for new batches; None while there is none.
+        can_begin_again: True if another epoch may begin at any time.
+        last_error: The obstacle to one.
+        refused: Emits the error when the cluster gives none.
+    """
+
+    can_begin_again: bool
+    current: ProducerId | None
+    last_error: KafkaException | None
+    refused: Signal[KafkaException]
+
+    def want(self) -> None:
+        """Ask for an id, where that is done unasked."""
+        ...
+
+    def begin_again(self) -> None:
+        """Number by another epoch from now on, or by none."""
+        ...
+
+    def close(self) -> None:
+        """Stop asking."""
+        ...
+
+
 class ProducerIds:
     """Asks for an id, and raises its epoch.
 
@@ -37,6 +65,7 @@ class ProducerIds:
 
     Attributes:
         current: The id and epoch for new batches; None while there is none.
+        can_begin_again: True: another epoch may begin at any time.
         last_error: Why there is none yet.
         refused: Emits the error when the cluster gives none.
     """
@@ -48,6 +77,7 @@ class ProducerIds:
         trace: Trace,
     ) -> None:
         self.current: ProducerId | None = None
+        self.can_begin_again: bool = True
         self.last_error: KafkaException | None = None
         self.refused: Signal[KafkaException] = Signal()
         self._route = AnyBroker(metadata.brokers)

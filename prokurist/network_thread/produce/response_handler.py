@@ -24,13 +24,13 @@ from prokurist.network_thread.broker_errors import (
     invalid_topics,
 )
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
-from prokurist.network_thread.error_actions import PRODUCE, Action
+from prokurist.network_thread.error_actions import PRODUCE, TRANSACTIONAL_PRODUCE, Action
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.produce.attempts import RequestLedger, may_have_happened
 from prokurist.network_thread.produce.destinations import Destination
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.partition_sending import PartitionSending
-from prokurist.network_thread.produce.producer_ids import ProducerIds
+from prokurist.network_thread.produce.producer_ids import NumberingIds
 from prokurist.network_thread.produce.splitting import split
 from prokurist.network_thread.wire.produce import ProduceAnswer, ProducedPartition
 from prokurist.types import TopicPartition
@@ -66,6 +66,7 @@ class ProduceResponseHandler:
         endings: How batches end.
         metadata: Told of leaders that have changed.
         producer_ids: Told of refusals; None without idempotence.
+        is_transactional: True if batches belong to transactions.
         timer: The Timer.
         backoff: `retry.backoff.ms` and its `.max.`.
         retries: `retries`.
@@ -78,13 +79,17 @@ class ProduceResponseHandler:
         accumulator: RecordAccumulator,
         endings: Endings,
         metadata: MetadataManager,
-        producer_ids: ProducerIds | None,
+        producer_ids: NumberingIds | None,
         timer: Timer,
         backoff: Backoff,
         retries: int,
         stir: Callable[[PartitionSending], None],
         trace: Trace,
+        *,
+        is_transactional: bool,
     ) -> None:
+        self._table = TRANSACTIONAL_PRODUCE if is_transactional else PRODUCE
+        self._is_transactional = is_transactional
         self._accumulator = accumulator
         self._endings = endings
         self._metadata = metadata
@@ -129,7 +134,7 @@ class ProduceResponseHandler:
         self, sent: Sent, partition: PartitionSending, batch: Batch, row: ProducedPartition
     ) -> None:
         """One partition's part of the answer."""
-        action = PRODUCE.of(row.error)
+        action = self._table.of(row.error)
         if action in (Action.DONE, Action.DUPLICATE):
             self._deliver(partition, batch, row)
             return
@@ -244,6 +249,10 @@ class ProduceResponseHandler:
         deleted = forgotten and 0 <= partition.acknowledged_offset < (row.log_start or 0)
         if batch.numbers is None or not (deleted or partition.is_first(batch)):
             self._retry(sent, partition, batch, error)
+            return
+        if self._is_transactional:
+            # Its transaction lacks records, and no epoch begins within it.
+            self._fail(partition, batch, error)
             return
         # The leader lacks what came before, which was acknowledged or has failed: it will
         # refuse these numbers each time.

@@ -21,17 +21,23 @@ class Codec:
     level: int | None = None
 
 
-def sealed(batch: Batch, codec: Codec) -> bytes | memoryview:
-    """A batch with its header; its records are compressed once."""
+def sealed(batch: Batch, codec: Codec, flags: int = 0) -> bytes | memoryview:
+    """A batch with its header; its records are compressed once.
+
+    Args:
+        batch: The batch.
+        codec: Its codec.
+        flags: Its attributes beside the codec.
+    """
     numbers = batch.numbers or UNNUMBERED
     if codec.kind is Compression.NONE:
-        return batch.seal(*numbers)
+        return batch.seal(*numbers, flags)
     body = batch.sealed
     if body is None:
         body = batch.sealed = compress(codec.kind, batch.body(), codec.level)
     head = batch_header(
         body,
-        attributes=codec.kind,
+        attributes=codec.kind | flags,
         count=batch.count,
         base_timestamp=batch.base_timestamp,
         max_timestamp=batch.max_timestamp,

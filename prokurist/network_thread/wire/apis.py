@@ -68,6 +68,12 @@ API_VERSIONS: Final = Api("ApiVersions", 18, 0, 4)
 INIT_PRODUCER_ID: Final = Api("InitProducerId", 22, 0, 5)
 OFFSET_FOR_LEADER_EPOCH: Final = Api("OffsetForLeaderEpoch", 23, 3, 4, LARGE, MANY)
 """Version 2 is answered only to those with rights over the whole cluster."""
+ADD_PARTITIONS_TO_TXN: Final = Api("AddPartitionsToTxn", 24, 0, 3, LARGE, SEVERAL)
+"""Newer versions are requests between brokers."""
+ADD_OFFSETS_TO_TXN: Final = Api("AddOffsetsToTxn", 25, 0, 4)
+END_TXN: Final = Api("EndTxn", 26, 0, 5)
+TXN_OFFSET_COMMIT: Final = Api("TxnOffsetCommit", 28, 3, 5, LARGE, MANY)
+"""Older versions do not name the member, so no group could refuse a former one (KIP-447)."""
 SASL_AUTHENTICATE: Final = Api("SaslAuthenticate", 36, 0, 2)
 CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1, LARGE, MANY)
 GET_TELEMETRY_SUBSCRIPTIONS: Final = Api("GetTelemetrySubscriptions", 71, 0, 0)

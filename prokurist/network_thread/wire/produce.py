@@ -12,6 +12,7 @@ from prokurist.network_thread.wire.apis import INIT_PRODUCER_ID, PRODUCE, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.fetch import LeaderHint
 from prokurist.network_thread.wire.request import Body, Limit
+from prokurist.network_thread.wire.transactions import of_protocol
 from prokurist.network_thread.wire.translation import (
     by_topic,
     known,
@@ -22,9 +23,11 @@ from prokurist.network_thread.wire.translation import (
 )
 from prokurist.types import Node, TopicPartition
 
+IMPLICIT_SINCE: Final = 12
 IDS_SINCE: Final = 13
 ZSTD_SINCE: Final = 7
 NO_PRODUCER: Final = -1
+OWN_ID_SINCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Produce:
         batches: One batch for each partition, as it is on the wire.
         topic_ids: The id of each topic; complete, or empty.
         zstd: True if a batch is compressed by zstd.
+        transactional_id: `transactional.id`; None outside of transactions.
+        adds_partitions: True if the request adds its partitions to the transaction (KIP-890).
     """
 
     api: ClassVar[Api] = PRODUCE
@@ -89,9 +94,13 @@ class Produce:
     batches: Mapping[TopicPartition, bytes | memoryview]
     topic_ids: Mapping[str, UUID] = field(default_factory=dict)
     zstd: bool = False
+    transactional_id: str | None = None
+    adds_partitions: bool = False
 
     def limits(self) -> Iterator[Limit]:
         """The fields in use that narrow the versions."""
+        if self.transactional_id is not None:
+            yield of_protocol(IMPLICIT_SINCE, implicit=self.adds_partitions)
         if not self.topic_ids:
             yield Limit("a topic without an id", newest=IDS_SINCE - 1)
         if self.zstd:
@@ -100,7 +109,7 @@ class Produce:
     def body(self) -> Body:
         """The fields of every version at once."""
         return {
-            "transactional_id": None,
+            "transactional_id": self.transactional_id,
             "acks": self.acks,
             "timeout": milliseconds(self.timeout),
             "topic_data": tuple(
@@ -181,22 +190,37 @@ class ProducerIdAnswer:
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """Give an idempotent producer an id."""
+    """Give a producer an id, or the next epoch of its id.
+
+    Refused: an id and epoch of its own below 3, where the broker would ignore both.
+
+    Attributes:
+        transactional_id: `transactional.id`; None for a producer without transactions.
+        transaction_timeout: `transaction.timeout.ms`, in seconds.
+        producer_id: The producer's present id; −1 for none.
+        epoch: The epoch of this id.
+    """
 
     api: ClassVar[Api] = INIT_PRODUCER_ID
 
+    transactional_id: str | None = None
+    # Without a transactional id it means nothing; Java sends the largest there is.
+    transaction_timeout: float = 0x7FFFFFFF / 1000
+    producer_id: int = NO_PRODUCER
+    epoch: int = NO_PRODUCER
+
     def limits(self) -> Iterator[Limit]:
-        """Return no limits: every version will do."""
-        return iter(())
+        """The fields in use that narrow the versions."""
+        if self.producer_id != NO_PRODUCER:
+            yield Limit("a producer's own id and epoch", oldest=OWN_ID_SINCE)
 
     def body(self) -> Body:
         """The fields of every version at once."""
         return {
-            "transactional_id": None,
-            # Without a transactional id it means nothing; Java sends the largest there is.
-            "transaction_timeout": 0x7FFFFFFF,
-            "producer_id": NO_PRODUCER,
-            "producer_epoch": NO_PRODUCER,
+            "transactional_id": self.transactional_id,
+            "transaction_timeout": milliseconds(self.transaction_timeout),
+            "producer_id": self.producer_id,
+            "producer_epoch": self.epoch,
         }
 
     def answer(self, body: Body) -> ProducerIdAnswer:

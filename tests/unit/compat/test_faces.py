@@ -20,6 +20,7 @@ from prokurist.compat.confluent_kafka.settings import (
 )
 from prokurist.compat.kafka import errors
 from prokurist.compat.kafka.settings import consumer_settings
+from prokurist.compat.kafka.settings import producer_settings as kafka_producer_settings
 from prokurist.errors import (
     AuthenticationException,
     BufferExhaustedException,
@@ -359,3 +360,11 @@ def test_errors_that_are_caught_can_be_imported() -> None:
         assert getattr(errors, name) is getattr(errors, name)
     with pytest.raises(AttributeError, match="ends with KafkaTimeoutError"):
         _ = errors.NoBrokersAvailable
+
+
+def test_a_face_refuses_a_transactional_id() -> None:
+    """Its calls could not end a transaction; the text names the client that can."""
+    with pytest.raises(errors.KafkaConfigurationError, match=r"prokurist\.KafkaProducer"):
+        kafka_producer_settings({"transactional_id": "t"})
+    with pytest.raises(confluent_kafka.KafkaException, match=r"prokurist\.KafkaProducer"):
+        producer_settings({"transactional.id": "t", "bootstrap.servers": "h:1"}, {})

@@ -152,7 +152,13 @@ def test_idempotence(producer: BuildProducer, keys: Mapping[str, object], *, on:
         ({"enable.idempotence": True, "retries": 0, "acks": 0}, "retries=0 and acks=0"),
         ({"enable.idempotence": True, "max.in.flight": 6}, "at most 5"),
         ({"max.in.flight": 6}, "at most 5"),
-        ({"transactional.id": "t"}, "'t' asks for transactions"),
+        ({"transactional.id": "t", "enable.idempotence": False}, "'t' needs enable.idempot"),
+        ({"transactional.id": "t", "acks": 1}, "'t' needs enable.idempotence=True"),
+        ({"transactional.id": "t", "retries": 0}, "'t' needs enable.idempotence=True"),
+        (
+            {"transactional.id": "t", "transaction.two.phase.commit.enable": True},
+            "ends its transactions itself",
+        ),
         ({"transactional.id": ""}, "not blank"),
         (
             {"transaction.two.phase.commit.enable": True, "transaction.timeout.ms": 60_000},

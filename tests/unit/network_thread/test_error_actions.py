@@ -5,10 +5,14 @@ import pytest
 from prokurist import errors
 from prokurist.errors.codes import by_code
 from prokurist.network_thread.error_actions import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
     CONSUMER_GROUP_HEARTBEAT,
+    END_TXN,
     FIND_COORDINATOR,
     GET_TELEMETRY_SUBSCRIPTIONS,
     HEARTBEAT,
+    INIT_TRANSACTIONS,
     JOIN_GROUP,
     LIST_OFFSETS,
     METADATA,
@@ -18,6 +22,7 @@ from prokurist.network_thread.error_actions import (
     PRODUCER_METADATA,
     PUSH_TELEMETRY,
     SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
     Action,
     ErrorTable,
 )
@@ -44,7 +49,46 @@ OF_MEMBERS = {
     "FencedInstanceIdException": X,
 }
 
+OF_TRANSACTIONS = {
+    "CoordinatorLoadInProgressException": R,
+    "CoordinatorNotAvailableException": M,
+    "NotCoordinatorException": M,
+    "ConcurrentTransactionsException": R,
+    "InvalidProducerEpochException": X,
+    "InvalidTxnStateException": X,
+    "InvalidPidMappingException": X,
+    "TransactionalIdAuthorizationException": X,
+    "ProducerFencedException": X,
+    "TransactionAbortableException": X,
+}
+
 ROWS: list[tuple[ErrorTable, dict[str, Action]]] = [
+    (END_TXN, OF_TRANSACTIONS),
+    (INIT_TRANSACTIONS, {**OF_TRANSACTIONS, "InvalidTxnTimeoutException": X}),
+    (ADD_OFFSETS_TO_TXN, {**OF_TRANSACTIONS, "GroupAuthorizationException": X}),
+    (
+        ADD_PARTITIONS_TO_TXN,
+        {
+            **OF_TRANSACTIONS,
+            "UnknownTopicOrPartitionException": R,
+            "TopicAuthorizationException": X,
+            "OperationNotAttemptedException": R,
+        },
+    ),
+    (
+        TXN_OFFSET_COMMIT,
+        {
+            **OF_TRANSACTIONS,
+            "UnknownTopicOrPartitionException": R,
+            "TimeoutException": M,
+            "IllegalGenerationException": C,
+            "UnknownMemberIdException": C,
+            "FencedInstanceIdException": C,
+            "StaleMemberEpochException": C,
+            "OffsetMetadataTooLarge": X,
+            "GroupAuthorizationException": X,
+        },
+    ),
     (
         GET_TELEMETRY_SUBSCRIPTIONS,
         {

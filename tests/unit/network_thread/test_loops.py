@@ -76,6 +76,7 @@ LOOPS: Final[dict[str, tuple[str, ...]]] = {
         "shrinks: the partitions that no topic's refusal has ended",
     ),
     "network_thread/offsets/positions_manager.py:position": (COUNTED,),
+    "network_thread/produce/transactions/manager.py:_add": (WAITS,),
     "network_thread/operations/calls.py:fail": ("shrinks: the operations that run",),
     "network_thread/operations/timer.py:fire": ("shrinks: the entries that are due",),
     "network_thread/operations/timer.py:top": ("shrinks: the dead entries",),

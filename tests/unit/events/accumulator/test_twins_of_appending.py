@@ -13,7 +13,7 @@ from prokurist.errors import InvalidRecordException, RecordTooLargeException
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.accumulator.record_metadata import Outcome
 from prokurist.events.clock import epoch_milliseconds
-from prokurist.records.headers import BATCH_HEADER, header_at
+from prokurist.records.headers import BATCH_HEADER, TRANSACTIONAL, header_at
 from prokurist.records.implementation import CODEC
 from tests.unit.events.accumulator.twins_of_appending import TWINS, Path, native, outcome, state
 
@@ -113,9 +113,10 @@ def test_sealed_batches_are_read_again() -> None:
         values = [b"%d" % each * (each % 50) for each in range(3000)]
         for at, value in enumerate(values):
             assert batch.append(1000 + at * 3, b"k", value, b"\0") == at
-        data = batch.seal(5, 6, 7)
+        data = batch.seal(5, 6, 7, TRANSACTIONAL)
         header = header_at(data, 0)
         assert header is not None
+        assert header.transactional
         columns = CODEC.decode_batch("t", 0, header, data, BATCH_HEADER, len(data))
         run = CODEC.RecordRun(columns, 0, len(values))
         assert [each.value for each in run] == values

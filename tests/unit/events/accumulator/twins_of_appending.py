@@ -8,6 +8,7 @@ import pytest
 
 from prokurist.events.accumulator import pure
 from prokurist.events.accumulator.implementation import MODULES
+from prokurist.records.headers import TRANSACTIONAL
 
 native: ModuleType = pytest.importorskip(
     MODULES["native"], reason="the native twin is not built", exc_type=ImportError
@@ -123,4 +124,5 @@ def state(batch: Any) -> tuple[object, ...]:
         batch.timestamps(),
         bytes(batch.seal(-1, -1, -1)),
         bytes(batch.seal(1 << 60, 7, 12345)),
+        bytes(batch.seal(1 << 60, 7, 12345, TRANSACTIONAL)),
     )

@@ -25,6 +25,7 @@ from tests.unit.network_thread.wire import (
     produce_exchanges,
     sasl_exchanges,
     telemetry_exchanges,
+    transaction_exchanges,
 )
 from tests.unit.network_thread.wire.exchange import Exchange, Fields
 
@@ -119,6 +120,7 @@ ALL = (
     + group_exchanges.EXCHANGES
     + produce_exchanges.EXCHANGES
     + telemetry_exchanges.EXCHANGES
+    + transaction_exchanges.EXCHANGES
     + sasl_exchanges.EXCHANGES
 )
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)

@@ -18,9 +18,16 @@ EXCHANGES = (
     Exchange(
         "produce",
         range(3, 14),
-        lambda _: Produce(-1, 1.5, {ORDERS: RECORDS}, {"orders": ID}),
+        lambda v: Produce(
+            -1,
+            1.5,
+            {ORDERS: RECORDS},
+            {"orders": ID},
+            transactional_id="t",
+            adds_partitions=v >= 12,
+        ),
         {
-            "transactional_id": None,
+            "transactional_id": "t",
             "acks": -1,
             "timeout": 1500,
             "topic_data": (
@@ -75,12 +82,12 @@ EXCHANGES = (
     Exchange(
         "init_producer_id",
         range(6),
-        lambda _: InitProducerId(),
+        lambda v: InitProducerId("t", 60.0, since(3, v, 4000, -1), since(3, v, 2, -1)),
         {
-            "transactional_id": None,
-            "transaction_timeout": 0x7FFFFFFF,
-            "producer_id": -1,
-            "producer_epoch": -1,
+            "transactional_id": "t",
+            "transaction_timeout": 60_000,
+            "producer_id": 4000,
+            "producer_epoch": 2,
         },
         {**THROTTLED, "error_code": 0, "producer_id": 4000, "producer_epoch": 3},
         lambda _: ProducerIdAnswer(0, 4000, 3, 0.25),

@@ -29,13 +29,23 @@ from prokurist.network_thread.wire.metadata import (
     FindCoordinators,
     Metadata,
 )
+from prokurist.network_thread.wire.produce import InitProducerId, Produce
 from prokurist.network_thread.wire.request import Limit, Request
+from prokurist.network_thread.wire.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    TransactionalProducer,
+    TxnOffsetCommit,
+)
 from prokurist.network_thread.wire.versions import Range, Versions, negotiate
-from prokurist.types import OffsetAndMetadata, TopicPartition
+from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 ID = UUID(int=7)
 A0 = TopicPartition("a", 0)
 B0 = TopicPartition("b", 0)
+PRODUCER = TransactionalProducer("t", 4000, 2)
+GROUP = ConsumerGroupMetadata("g")
 EVERYTHING = Versions(
     {api.key: Range(0, 99) for api in vars(apis).values() if isinstance(api, Api)}
 )
@@ -123,6 +133,11 @@ def listing(timestamp: int, *, read_committed: bool = False) -> ListOffsets:
     return ListOffsets((OffsetQuestion(A0, timestamp),), read_committed, 1.0)
 
 
+def transactional(topic_ids: dict[str, UUID]) -> Produce:
+    """A batch of a transaction that adds its partitions by itself."""
+    return Produce(-1, 1.0, {A0: b"r"}, topic_ids, transactional_id="t", adds_partitions=True)
+
+
 @pytest.mark.parametrize(
     ("request_", "oldest", "newest"),
     [
@@ -168,6 +183,20 @@ def listing(timestamp: int, *, read_committed: bool = False) -> ListOffsets:
         (Heartbeat("g", 1, "m", "i"), 3, 4),
         (LeaveGroup("g", "m", reason="r"), 0, 5),
         (LeaveGroup("g", "m", "i"), 3, 5),
+        (InitProducerId(), 0, 5),
+        (InitProducerId("t", 1.0), 0, 5),
+        (InitProducerId("t", 1.0, 4000, 2), 3, 5),
+        (Produce(-1, 1.0, {A0: b"r"}), 3, 12),
+        (Produce(-1, 1.0, {A0: b"r"}, {"a": ID}), 3, 13),
+        (Produce(-1, 1.0, {A0: b"r"}, {"a": ID}, transactional_id="t"), 3, 11),
+        (transactional({}), 12, 12),
+        (transactional({"a": ID}), 12, 13),
+        (AddPartitionsToTxn(PRODUCER, (A0,)), 0, 3),
+        (AddOffsetsToTxn(PRODUCER, "g"), 0, 4),
+        (TxnOffsetCommit(PRODUCER, GROUP, (), adds_group=False), 3, 4),
+        (TxnOffsetCommit(PRODUCER, GROUP, (), adds_group=True), 5, 5),
+        (EndTxn(PRODUCER, committed=True, raises_epoch=False), 0, 4),
+        (EndTxn(PRODUCER, committed=True, raises_epoch=True), 5, 5),
     ],
 )
 def test_a_request_says_what_can_carry_it(
