@@ -152,7 +152,7 @@ class Assigned(Generic[RowT_co]):
 
     def __init__(self, row: Callable[[int], RowT_co]) -> None:
         self._make_row = row
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self.rows: dict[TopicPartition, RowT_co] = {}
         self.stale: bool = False
         self.generation: int = 0

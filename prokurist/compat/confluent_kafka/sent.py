@@ -58,7 +58,7 @@ class Sent:
         self._began = now()
         self.callback: OnDelivery | None = callback
         self.ended: tuple[KafkaError | None, Message] | None = None
-        self.is_told = False
+        self.is_told: bool = False
         self.refused: BufferExhaustedException | None = None
 
     def __call__(self, metadata: RecordMetadata, error: OurException | None) -> None:

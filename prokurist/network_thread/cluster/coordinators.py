@@ -385,7 +385,7 @@ class CoordinatorSearch(Question[Found]):
         wanted: The coordinators to look for.
     """
 
-    pause = "coordinator look-up backoff"
+    pause: str | None = "coordinator look-up backoff"
 
     def __init__(
         self, coordinators: Coordinators, kind: CoordinatorOf, wanted: Iterable[Coordinator]

@@ -86,6 +86,7 @@ class Controller(AnyBroker):
 
     def __init__(self, metadata: "MetadataManager") -> None:
         super().__init__(metadata.brokers)
+        self.is_any: bool = True
         self._metadata = metadata
         self._is_stale = False
 
@@ -111,7 +112,8 @@ class Controller(AnyBroker):
     def note_answer(self, node: Node, verdict: Verdict) -> KafkaException | None:
         """See `Route`."""
         if isinstance(verdict.error, NotControllerException):
-            self.is_any, self._is_stale = False, True
+            self.is_any = False
+            self._is_stale = True
             self._brokers.answered()
             return None
         return super().note_answer(node, verdict)

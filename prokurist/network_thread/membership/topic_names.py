@@ -31,7 +31,7 @@ class TopicNames(Question[MetadataAnswer]):
         learned: Called when a name has been learned that was asked for.
     """
 
-    pause = "retry backoff of names of topics"
+    pause: str | None = "retry backoff of names of topics"
 
     def __init__(
         self,

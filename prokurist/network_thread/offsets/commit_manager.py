@@ -199,7 +199,7 @@ class CommitQuestion(Question[OffsetCommitAnswer]):
     """
 
     call: Call
-    pause = "commit backoff"
+    pause: str | None = "commit backoff"
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class CommittedQuestion(Question[OffsetFetchAnswer]):
     """
 
     call: Call
-    pause = "commit backoff"
+    pause: str | None = "commit backoff"
 
     def __init__(
         self,

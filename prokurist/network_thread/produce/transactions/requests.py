@@ -78,7 +78,7 @@ class TransactionRequest(Question[Response]):
         self._request = request
         self._table = table
         self._route = route
-        self.pause = f"{request.api} backoff"
+        self.pause: str | None = f"{request.api} backoff"
         self._effect = effect
         self._quick = 0
 
