@@ -106,6 +106,37 @@ def test_what_goes_is_owned_until_it_is_gone() -> None:
     assert settled == [True]
 
 
+def test_topics_that_had_each_other_s_names_are_taken_anew() -> None:
+    """B495: metadata exchanged their names when the partitions were named."""
+
+    class Exchanged(Names):
+        """Two topics with names, exchanged at first."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.known = {KNOWN: "other", UNKNOWN: "orders"}
+
+        def of(self, ids: Collection[UUID]) -> dict[UUID, str]:
+            return {each: self.known[each] for each in ids}
+
+    hands, settled, names = Hands(), list[bool](), Exchanged()
+    it = reconciler(hands, settled, names=names)
+    hands.coming.keep(True)
+    hands.going.keep(True)
+    target = (assigned(0, 1), assigned(0, topic=UNKNOWN))
+    it.aim(target)
+    assert not it.is_needed
+    names.known = {KNOWN: "orders", UNKNOWN: "other"}
+    hands.moved.clear()
+    it.go_on()
+    assert hands.moved == [
+        ("revoke", frozenset({"orders", "other"})),
+        ("take", frozenset({"orders", "other"})),
+    ]
+    assert it.owned() == target
+    assert not it.is_needed
+
+
 def test_what_comes_is_listed_unless_the_listener_refuses_it() -> None:
     """B146, B152: a list without it would let the coordinator give it to another."""
     hands = Hands()
