@@ -175,7 +175,7 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
             f"stream beside the driver, which sees no --py-files either",
             f"{way_out} Or there: {INSTALL}",
         )
-    if named is None and worker.executable != driver.executable:
+    if named is None and not is_same(worker, driver):
         return Finding(
             name,
             CheckResult.WARNING,
@@ -184,6 +184,12 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
             way_out,
         )
     return Finding(name, CheckResult.OK, f"workers are {worker.executable} {worker.version}")
+
+
+def is_same(one: Python, other: Python) -> bool:
+    """Return True if two interpreters are one, as `python` and `python3` of a folder are."""
+    folders = [PurePath(each.executable).parent for each in (one, other)]
+    return folders[0] == folders[1] and one.version == other.version
 
 
 def of_search(named: str | None) -> Iterator[Finding]:

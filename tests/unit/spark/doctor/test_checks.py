@@ -95,6 +95,7 @@ def test_java(said: str | None, verdict: CheckResult, text: str) -> None:
     ("named", "worker", "verdict", "said"),
     [
         (None, HERE, OK, "/venv/bin/python 3.12.4"),
+        (None, replace(HERE, executable="/venv/bin/python3"), OK, "/venv/bin/python3 3.12.4"),
         ("x", None, FAILED, "'x': no such"),
         (None, None, FAILED, "'python3': no such"),
         ("x", replace(HERE, version="3.11.2"), FAILED, "the driver is 3.12.4"),
