@@ -141,13 +141,12 @@ def of_java(told: str | None) -> Finding:
 
 
 def of_python(named: str | None, driver: Python, worker: Python | None) -> Finding:
-    """Check the interpreter that Spark starts for its workers, on this machine.
+    """Check the interpreter of Spark's workers on this machine.
 
     Args:
-        named: The setting that names it: `PYSPARK_PYTHON`, or Spark's configuration; None for
-            nothing.
-        driver: The interpreter that asks.
-        worker: The one that is started; None where it cannot be.
+        named: Its setting, `PYSPARK_PYTHON` or Spark's configuration; None without.
+        driver: The driver's interpreter.
+        worker: The workers'; None where the named program does not start.
     """
     name = "Python"
     way_out = to_name(driver.executable)
@@ -187,7 +186,7 @@ def of_python(named: str | None, driver: Python, worker: Python | None) -> Findi
 
 
 def is_same(one: Python, other: Python) -> bool:
-    """Return True if two interpreters are one, as `python` and `python3` of a folder are."""
+    """Return True for the same interpreter: `python` and `python3` of a folder."""
     folders = [PurePath(each.executable).parent for each in (one, other)]
     return folders[0] == folders[1] and one.version == other.version
 

@@ -197,9 +197,9 @@ class Reconciler:
         return frozenset((self._held[tp], tp.partition) for tp in self._read | self._gone())
 
     def _gone(self) -> frozenset[TopicPartition]:
-        """The partitions to be revoked: the target lacks them, or has them by another name.
+        """The partitions to be revoked: not in the target, or there by another name.
 
-        The name may be that of another topic of the target by now.
+        The name may be another topic's of the target by now.
         """
         named = self._named()
         return frozenset(tp for tp, each in self._held.items() if named.get(tp) != each)
