@@ -15,7 +15,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/spark_options.md": spark_options.document,
     "prokurist/config/typed.py": configuration.typed,
 }
-"""What is written, and the function that returns its text."""
+"""Generated files, and the functions that return their texts."""
 
 if __name__ == "__main__":
     for name, document in PAGES.items():

@@ -58,7 +58,7 @@ def frozen(kafka: RealKafka) -> Iterator[None]:
 
 
 def is_implicit(kafka: RealKafka) -> bool:
-    """Whether brokers add partitions by themselves."""
+    """Return True if brokers add partitions by themselves."""
     return kafka.version != "3.9.2"
 
 

@@ -207,7 +207,7 @@ class ProcessGroup:
         self._strikes_at = 0.0
 
     def duty(self, slot: int, turn: int, name: str) -> AnyDuty:
-        """What a member is told. The first place is a static one, for each of its members.
+        """Return the duty of a member; the first place is a static one, for all its members.
 
         Args:
             slot: Its place.

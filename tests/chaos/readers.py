@@ -26,7 +26,7 @@ SOME: Final = 7
 """Records of a poll that takes few of them."""
 MANY: Final = 500
 EVERY: Final = 5
-"""How many polls with records there are to a commit, where the member commits by itself."""
+"""Polls with records for each commit, where the member commits by itself."""
 EVERY_ONE: Final = 50
 """The same, where a poll returns one record."""
 
@@ -39,7 +39,7 @@ COMMON: Final[Mapping[str, Any]] = {
 }
 
 REFUSED: Final = (errors.CommitFailedException, errors.RebalanceInProgressException)
-"""How a commit may end, beside the end of its time: another member may read that now."""
+"""Errors with which a commit may end: another member may read the partitions by now."""
 
 
 class Hiccup(Exception):
@@ -81,7 +81,7 @@ class Reader(ABC):
     """
 
     styles: ClassVar[Sequence[str]]
-    """How a member commits, by its place: see each reader."""
+    """Ways to commit, by the place of a member: see each reader."""
 
     core: KafkaConsumer
 
@@ -136,7 +136,7 @@ class Reader(ABC):
 
     @property
     def every(self) -> int:
-        """How many polls with records there are to a commit."""
+        """Polls with records for each commit."""
         return EVERY
 
     def store(self, came: Came) -> None:  # noqa: B027 - most have nothing to store
@@ -225,7 +225,7 @@ class ConfluentReader(Reader):
             confluent_kafka.KafkaError._TIMED_OUT,
         }
     )
-    """How an asynchronous commit may fail, beside errors that another try may not meet."""
+    """Errors of an asynchronous commit, beside those that another try may not meet."""
 
     def open(self, keys: Mapping[str, Any]) -> None:
         """See `Reader`."""
@@ -341,7 +341,7 @@ class KafkaPythonReader(Reader):
         kafka.errors.RebalanceInProgressError,
         kafka.errors.RetriableError,
     )
-    """How an asynchronous commit may fail."""
+    """Errors of an asynchronous commit."""
 
     def open(self, keys: Mapping[str, Any]) -> None:
         """See `Reader`."""

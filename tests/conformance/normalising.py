@@ -194,7 +194,7 @@ class Normaliser:
                 return value
 
     def _is_of_a_producer(self, data: bytes) -> bool:
-        """Whether a batch that is written has a producer id that the broker gave out."""
+        """Return True if a written batch has a producer id that the broker gave out."""
         return (
             len(data) >= BATCH.size and ("producer", BATCH.unpack_from(data)[9]) in self._names
         )

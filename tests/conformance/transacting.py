@@ -419,7 +419,7 @@ def ends_of_both_kinds(stage: Stage) -> None:
 
 
 def epochs_that_run_out(stage: Stage) -> None:
-    """What is answered to a producer that names the last epochs there are."""
+    """Requests of a producer with the last epochs."""
     topic = stage.topic()
     for grows in protocols(stage):
         producer = Transactor(stage, "a", grows=grows)

@@ -257,7 +257,7 @@ def test_a_transaction_before_that_is_still_completed(version: int) -> None:
 @versions
 @pytest.mark.parametrize("at", ["init", "send", "offsets", "commit", "abort"])
 def test_a_coordinator_that_moves(version: int, at: str) -> None:
-    """B554: P55: it is found anew, and each end has one outcome."""
+    """B554: it is looked up again, and each end has one outcome."""
     world = world_of(version, nodes=3)
     home = world.control.transaction_coordinator("t") or 1
     other = home % 3 + 1
@@ -332,7 +332,7 @@ def test_a_fault_at_each_step(version: int, api: ApiName, fault: str) -> None:
 @pytest.mark.parametrize("api", STEPS)
 @pytest.mark.parametrize("code", [47, 48, 49, 53, 90, 120])
 def test_a_refusal_at_each_step(version: int, api: ApiName, code: int) -> None:
-    """B542, B543: the transaction can be aborted, or the producer is over; nobody sees it."""
+    """B542, B543: abort the transaction, or end the producer; no reader sees it."""
     world = world_of(version)
     with transactional(world) as producer:
         rule = world.control.fail(api, code)

@@ -50,7 +50,7 @@ def test_an_import_of_a_peers_name_names_ours(name: str) -> None:
 
 
 def test_an_import_of_another_name_has_pythons_error() -> None:
-    """B485: nothing is said of what nobody has."""
+    """B485: a name of no client gets no advice."""
     with pytest.raises(ImportError, match=r"^cannot import name 'Konsumer' from 'prokurist' "):
         exec("from prokurist import Konsumer")  # noqa: S102
 

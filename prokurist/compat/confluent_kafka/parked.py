@@ -187,7 +187,7 @@ class ParkedMessages:
         return None
 
     def _is_over(self, parcel: Parcel, error: OurException) -> bool:
-        """Whether a message waits no longer, after this error of a look-up or a send."""
+        """Return True if an error of a look-up or a send ends the wait of a message."""
         if not isinstance(error, TimeoutException):
             return True
         is_missing = error_of(error, delivery=True) == KafkaError._UNKNOWN_TOPIC

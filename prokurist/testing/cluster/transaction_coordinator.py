@@ -143,7 +143,7 @@ def write_markers(state: State, transaction: Transaction, now: float) -> None:
 def write_marker(
     state: State, transaction: Transaction, tp: TopicPartition, now: float
 ) -> bool:
-    """Write the marker of one partition; False if nobody can take it now."""
+    """Write the marker of a partition; False if no leader can take it now."""
     marker = make_marker(
         transaction.producer_id,
         committed=transaction.commits,

@@ -510,7 +510,7 @@ def test_pending_offsets_count_when_the_transaction_is_committed(
 
 
 def test_a_group_whose_coordinator_is_down_holds_the_end_up(lab: "Lab") -> None:
-    """Its offsets become committed with the marker, once somebody coordinates it."""
+    """Its offsets become committed with the marker, once it has a coordinator."""
     writer = ready(lab)
     node = next(each for each in (1, 2, 3) if each != writer.node)
     lab.control.move_coordinator("billing", node)
