@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from prokurist import KafkaConsumer, OffsetAndMetadata, TopicPartition, errors
+from prokurist import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
 from prokurist.testing.kafka import RealKafka
 from tests.broker.conftest import Asking
 from tests.broker.ruled_kafka import forget_rules, rule, ruled_kafka
@@ -125,6 +125,31 @@ def test_what_is_allowed_later_works_with_the_same_client(
     eventually(lambda: not refused(lambda: consumer.partitions_for("secret"), denied))
     assert consumer.end_offsets(SECRET, timeout=20) == {SECRET: 0}
     consumer.commit_sync(ALL, timeout=20)
+
+
+def test_records_are_written_and_read_once_that_is_allowed(
+    kafka: RealKafka, deny: Rule, eventually: Asking
+) -> None:
+    """B440, B490: by clients that were refused; `metadata.max.age.ms` is not waited for."""
+    deny("TOPIC", "secret")
+    denied = errors.TopicAuthorizationException
+    with (
+        KafkaProducer(bootstrap_servers=kafka.bootstrap) as producer,
+        KafkaConsumer(bootstrap_servers=kafka.bootstrap, auto_offset_reset="latest") as reader,
+    ):
+
+        def send() -> None:
+            producer.send("secret", b"value", partition=0).result(20)
+
+        eventually(lambda: refused(send, denied))
+        reader.assign([SECRET])
+        eventually(lambda: refused(lambda: reader.poll(0.5), denied))
+        forget_rules(kafka, eventually)
+        eventually(lambda: not refused(send, denied))
+        eventually(lambda: not refused(lambda: reader.position(SECRET, timeout=5), denied))
+        eventually(lambda: not refused(lambda: reader.poll(0.5), denied))
+        send()
+        eventually(lambda: reader.poll(0.5))
 
 
 def test_without_rights_in_the_group_what_needs_none_works(
