@@ -3,6 +3,6 @@
 So nothing has to be registered. All there is to it is in `prokurist.spark`.
 """
 
-from prokurist.spark.source.data_source import KafkaDataSource as DefaultSource
+from prokurist.spark.data_source import KafkaDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -34,7 +34,8 @@ from prokurist.errors import KafkaException
 from prokurist.events.accumulator.implementation import CHOICE
 from prokurist.events.call_log_events import KINDS
 from prokurist.metrics.catalogue import OF_QUERIES, every_metric
-from prokurist.spark.source.options import OPTIONS
+from prokurist.spark.sink import options as writing
+from prokurist.spark.source import options as reading
 from prokurist.testing import plugin
 
 ROOT: Final = Path(__file__).parents[1]
@@ -93,7 +94,11 @@ def document() -> str:
         ),
         "options of the Spark source": (
             f"{each.name}: {each.mode.value}, default {each.default or 'none'}"
-            for each in OPTIONS
+            for each in reading.OPTIONS
+        ),
+        "options of the Spark sink": (
+            f"{each.name}: {each.mode.value}, default {each.default or 'none'}"
+            for each in writing.OPTIONS
         ),
         "metrics": _metrics(),
         "log events": (

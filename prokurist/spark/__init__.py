@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from prokurist.spark.errors import CommitBackwardsException as CommitBackwardsException
     from prokurist.spark.errors import DataLossException as DataLossException
     from prokurist.spark.errors import GroupInUseException as GroupInUseException
+    from prokurist.spark.errors import LedgerException as LedgerException
     from prokurist.spark.errors import Loss as Loss
+    from prokurist.spark.errors import SinkRowException as SinkRowException
     from prokurist.spark.offset_manager.manager import Lag as Lag
     from prokurist.spark.offset_manager.manager import OffsetManager as OffsetManager
     from prokurist.spark.offset_manager.plan import OffsetPlan as OffsetPlan
     from prokurist.spark.offset_ranges import OffsetRange as OffsetRange
-    from prokurist.spark.source.register import register as register
+    from prokurist.spark.registration import register as register
+    from prokurist.spark.sink.foreach_batch import kafka_sink as kafka_sink
     from prokurist.spark.watcher.listener import CommitListener as CommitListener
     from prokurist.spark.watcher.listener import watch as watch
     from prokurist.spark.watcher.progress import Query as Query
@@ -38,11 +41,14 @@ __all__ = [
     "DataLossException",
     "GroupInUseException",
     "Lag",
+    "LedgerException",
     "Loss",
     "OffsetManager",
     "OffsetPlan",
     "OffsetRange",
     "Query",
+    "SinkRowException",
+    "kafka_sink",
     "register",
     "watch",
 ]
@@ -55,12 +61,15 @@ _HOMES = {
     "DataLossException": "prokurist.spark.errors",
     "GroupInUseException": "prokurist.spark.errors",
     "Lag": "prokurist.spark.offset_manager.manager",
+    "LedgerException": "prokurist.spark.errors",
     "Loss": "prokurist.spark.errors",
     "OffsetManager": "prokurist.spark.offset_manager.manager",
     "OffsetPlan": "prokurist.spark.offset_manager.plan",
     "OffsetRange": "prokurist.spark.offset_ranges",
     "Query": "prokurist.spark.watcher.progress",
-    "register": "prokurist.spark.source.register",
+    "SinkRowException": "prokurist.spark.errors",
+    "kafka_sink": "prokurist.spark.sink.foreach_batch",
+    "register": "prokurist.spark.registration",
     "watch": "prokurist.spark.watcher.listener",
 }
 """Module of each name; `test_spark_exports` keeps them equal to the names that type checkers

@@ -1,4 +1,4 @@
-"""Errors of the manager of offsets, and losses that it finds in logs.
+"""Errors of the manager of offsets and of the sink, and losses found in logs.
 
 Thread: any.
 """
@@ -84,3 +84,11 @@ class CommitBackwardsException(KafkaException):
 
 class CheckpointException(KafkaException):
     """A checkpoint that cannot be read, or has nothing of Kafka in it."""
+
+
+class SinkRowException(KafkaException):
+    """A row that cannot be written anywhere: its topic is null, or its partition negative."""
+
+
+class LedgerException(KafkaException):
+    """The ledger of exactly once does not show what was written before; nothing is written."""

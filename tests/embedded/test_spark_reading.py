@@ -24,7 +24,8 @@ from prokurist.spark.source.options import Settings
 from prokurist.spark.source.partition_selection import Matching, Partitions, Topics
 from prokurist.spark.source.schema import COLUMNS
 from prokurist.spark.source.task import Piece, read
-from prokurist.spark.source.worker_consumers import CLIENTS, MOST_CLIENTS
+from prokurist.spark.source.worker_consumers import CLIENTS
+from prokurist.spark.worker_clients import MOST_CLIENTS
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.stopwatch import Stopwatch

@@ -317,7 +317,7 @@ def test_readers_travel(prokurist_kafka: RealKafka) -> None:
     """A source and its readers are pickled, also when a client of theirs is open."""
     from pyspark.sql.types import StructType
 
-    from prokurist.spark.source.data_source import KafkaDataSource
+    from prokurist.spark.data_source import KafkaDataSource
 
     name = prokurist_kafka.unique_topic("pickles")
     source = KafkaDataSource(options(prokurist_kafka, name))

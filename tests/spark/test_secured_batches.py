@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import confluent_kafka
 import pytest
 
-from prokurist.spark.source.data_source import KafkaDataSource
+from prokurist.spark.data_source import KafkaDataSource
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
 from tests.spark.jobs import OURS, batch

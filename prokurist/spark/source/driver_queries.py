@@ -23,7 +23,8 @@ from prokurist.errors import (
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.spark.source.partition_selection import Matching, Selection, Topics
 from prokurist.spark.source.topic_listing import Listing
-from prokurist.spark.source.worker_consumers import CLOSE, made
+from prokurist.spark.source.worker_consumers import made
+from prokurist.spark.worker_clients import CLOSE
 from prokurist.types import TopicPartition
 
 FRESH: Final = {"metadata.max.age.ms": "5000"}

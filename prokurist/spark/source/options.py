@@ -10,54 +10,27 @@ client. Each option of Spark's own source for Kafka is known here, and does the 
 is refused with the way out.
 """
 
-import difflib
 import enum
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.config.clients import CONSUMER
-from prokurist.config.table import plain, spellings
-from prokurist.errors import ConfigException, ConfigWarning
+from prokurist.errors import ConfigException
 from prokurist.spark.offset_json import INT_MAX
+from prokurist.spark.option_table import (
+    Mode,
+    Option,
+    by_name,
+    check_names,
+    client_keys,
+    flag,
+    ours,
+    seconds,
+)
 from prokurist.spark.rate_limits import Splits, positive
 from prokurist.spark.source.partition_selection import Selection, selection_in
-
-KAFKA: Final = "kafka."
-
-
-class Mode(enum.Enum):
-    """The kinds of readers that an option is for."""
-
-    BOTH = "batch, stream"
-    BATCH = "batch"
-    STREAM = "stream"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One row of the table of options.
-
-    Attributes:
-        name: As it is written.
-        mode: What it is for.
-        default: What it is without; empty for nothing.
-        text: What it does, in a sentence or two.
-        ours: Whether Spark's own source for Kafka does not know it.
-    """
-
-    name: str
-    mode: Mode
-    default: str
-    text: str
-    ours: bool = False
-
-
-def _ours(name: str, mode: Mode, default: str, text: str) -> Option:
-    return Option(name, mode, default, text, ours=True)
-
 
 BOTH, BATCH, STREAM = Mode
 OPTIONS: Final = (
@@ -96,7 +69,7 @@ OPTIONS: Final = (
         "`error`",
         "`error` or `latest`: what if no record of a partition is as young.",
     ),
-    _ours(
+    ours(
         "startingOffsetsMissing",
         BOTH,
         "`error`",
@@ -159,7 +132,7 @@ OPTIONS: Final = (
         "Read and not needed: every look-up is tried again until `driverDeadlineMs`.",
     ),
     Option("fetchOffset.retryIntervalMs", BOTH, "", "The same."),
-    _ours(
+    ours(
         "driverDeadlineMs",
         BOTH,
         "`60000`",
@@ -167,13 +140,13 @@ OPTIONS: Final = (
         "query fails. It outlasts the replacement of a leader. A stream does not wait for a "
         "leader that is away while others answer: it reads the other partitions.",
     ),
-    _ours(
+    ours(
         "readStallMs",
         BOTH,
         "`60000`",
         "How long a task waits for a record before it fails, and is tried again.",
     ),
-    _ours(
+    ours(
         "batchDeadlineMs",
         BOTH,
         "`300000`",
@@ -181,7 +154,7 @@ OPTIONS: Final = (
         "what the earlier ones left of it, and at most `readStallMs`. What is done with the "
         "records, and how long a frame is kept before it is used, does not count.",
     ),
-    _ours(
+    ours(
         "onBrokerDown",
         STREAM,
         "`fail`",
@@ -189,20 +162,20 @@ OPTIONS: Final = (
         "reads nothing and tries again at the next trigger. Never skips under "
         "`availableNow`, where nothing read means that all is read.",
     ),
-    _ours(
+    ours(
         "brokerDownGraceMs",
         STREAM,
         "`300000`",
         "For how long it skips before it fails all the same; and for how long a stream passes "
         "over partitions whose leader is away.",
     ),
-    _ours(
+    ours(
         "arrowBatchBytes",
         BOTH,
         "`1048576`",
         "How many bytes a task hands on to Spark at a time, about.",
     ),
-    _ours(
+    ours(
         "filterPushdown",
         BATCH,
         "`false`",
@@ -212,13 +185,14 @@ OPTIONS: Final = (
     ),
 )
 """All options but those of the client."""
-NAMES: Final[Mapping[str, Option]] = {each.name.lower(): each for each in OPTIONS}
+NAMES: Final[Mapping[str, Option]] = by_name(OPTIONS)
 
 COMMIT_GROUP: Final = "commitGroupId"
 COMMITTING: Final = (
     "Spark tells a source of a batch's end when the next one begins, and of the last one "
     "never. prokurist.spark.watch(spark, bootstrap, group=...) commits what is completed"
 )
+NO_COMMITS: Final = f"{COMMIT_GROUP} cannot be given here: {COMMITTING}"
 REFUSED: Final[Mapping[str, str]] = {
     "consumer.commit.groupid": COMMITTING,
     "auto.offset.reset": "startingOffsets says where reading begins, and nothing is reset",
@@ -289,8 +263,8 @@ class Settings:
             ConfigException: One is not known, cannot be given, or has no value of its kind.
         """
         given = {name.lower(): value for name, value in options.items()}
-        client = _client(given)
-        check_names(given)
+        client = client_keys(given, CONSUMER, REFUSED)
+        check_names(given, NAMES, {COMMIT_GROUP.lower(): NO_COMMITS})
         group = client.pop("group.id", None)
         client.setdefault("allow.auto.create.topics", "false")  # Who reads makes no topics.
         if name := given.get("groupidprefix", group):
@@ -316,105 +290,9 @@ class Settings:
         return settings
 
 
-def check_names(given: Mapping[str, str]) -> None:
-    """Check that all options are known.
-
-    Raises:
-        ConfigException: One is not.
-    """
-    for name in given:
-        if name in NAMES or name.startswith(KAFKA) or name == "path":
-            continue
-        if name == COMMIT_GROUP.lower():
-            raise ConfigException(f"{COMMIT_GROUP} cannot be given here: {COMMITTING}")
-        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.6)
-        hint = f": did you mean {NAMES[near[0]].name}?" if near else ""
-        raise ConfigException(
-            f"unknown option {name!r}{hint or '; keys of the client begin with kafka.'}"
-        )
-
-
-def flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """Read an option that is true or false.
-
-    Raises:
-        ConfigException: It is neither.
-    """
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    word = text.strip().lower()
-    if word not in {"true", "false"}:
-        raise ConfigException(f"{name} is true or false: {text!r}")
-    return word == "true"
-
-
-def seconds(given: Mapping[str, str], name: str, default_ms: int) -> float:
-    """Read an option in milliseconds, as seconds.
-
-    Raises:
-        ConfigException: It is no number from 1 on.
-    """
-    return (positive(given, name, INT_MAX) or default_ms) / 1000
-
-
 def _on_broker_down(given: Mapping[str, str]) -> OnBrokerDown:
     text = given.get("onbrokerdown", OnBrokerDown.FAIL.value)
     try:
         return OnBrokerDown(text.strip().lower())
     except ValueError:
         raise ConfigException(f"onBrokerDown is fail or skip: {text!r}") from None
-
-
-LOCATIONS: Final = {
-    "sasl.password": "sasl.password.location",
-    "sasl.jaas.config": "sasl.username and sasl.password.location",
-    "sasl.oauthbearer.client.credentials.client.secret": (
-        "sasl.oauthbearer.client.credentials.client.secret.location"
-    ),
-    "ssl.keystore.key": "ssl.key.location",
-}
-"""Keys that bring a secret as text, and those that name a file which has it."""
-
-
-def warn_of_texts(names: Collection[str]) -> None:
-    """Warn of secrets that travel to the executors as text, once for all of them."""
-    known = spellings(CONSUMER)
-    texts = sorted({known[plain(name)].name for name in names} & LOCATIONS.keys())
-    if texts:
-        instead = ", ".join(f"{KAFKA}{LOCATIONS[each]}" for each in texts)
-        warnings.warn(
-            f"{', '.join(KAFKA + each for each in texts)} travels with each task as text: "
-            f"name a file on the executors instead, by {instead}",
-            ConfigWarning,
-            stacklevel=2,
-        )
-
-
-def _client(given: Mapping[str, str]) -> dict[str, str]:
-    """The client's own keys, checked; unknown ones are warned of."""
-    client: dict[str, str] = {}
-    unknown: list[str] = []
-    for name, value in given.items():
-        if not name.startswith(KAFKA):
-            continue
-        key = name.removeprefix(KAFKA)
-        if key in REFUSED:
-            raise ConfigException(f"{name} cannot be given here: {REFUSED[key]}")
-        if plain(key) in spellings(CONSUMER):
-            client[key] = value
-        else:
-            unknown.append(name)
-    if "bootstrap.servers" not in client:
-        raise ConfigException(
-            "kafka.bootstrap.servers must be given: the brokers to ask first, for example "
-            '.option("kafka.bootstrap.servers", "kafka1.example.org:9092")'
-        )
-    if unknown:
-        warnings.warn(
-            f"not known to the client, and passed over: {', '.join(sorted(unknown))}",
-            ConfigWarning,
-            stacklevel=2,
-        )
-    warn_of_texts(client)
-    return client

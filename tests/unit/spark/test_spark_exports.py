@@ -17,15 +17,18 @@ NAMES = {
     "DataLossException",
     "GroupInUseException",
     "Lag",
+    "LedgerException",
     "Loss",
     "OffsetManager",
     "OffsetPlan",
     "OffsetRange",
     "Query",
+    "SinkRowException",
+    "kafka_sink",
     "register",
     "watch",
 }
-WANT_SPARK = {"CommitListener", "register", "watch"}
+WANT_SPARK = {"CommitListener", "kafka_sink", "register", "watch"}
 
 
 def test_the_public_names_are_these() -> None:

@@ -11,8 +11,8 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import LongType, StringType, StructType
 
 from prokurist.errors import ConfigException
+from prokurist.spark.data_source import KafkaDataSource
 from prokurist.spark.source import batch_reader as module
-from prokurist.spark.source.data_source import KafkaDataSource
 from prokurist.spark.source.filter_ranges import FilterRanges
 from prokurist.spark.source.options import Settings
 
@@ -38,7 +38,28 @@ def test_it_is_called_as_it_is_written() -> None:
 def test_an_option_that_is_none_is_refused_at_once() -> None:
     """Before a request is sent."""
     with pytest.raises(ConfigException, match="subscribe"):
-        KafkaDataSource(GIVEN | {"subscrive": "bills"})
+        KafkaDataSource(GIVEN | {"subscrive": "bills"}).schema()
+
+
+def test_an_option_of_writing_is_refused_where_is_read() -> None:
+    """B751: and one of reading where is written."""
+    with pytest.raises(ConfigException, match="topic is an option for writing"):
+        KafkaDataSource(GIVEN | {"topic": "bills"}).schema()
+    rows = StructType().add("value", StringType())
+    with pytest.raises(ConfigException, match="subscribe is an option for reading"):
+        KafkaDataSource(dict(GIVEN)).writer(rows, overwrite=False)
+
+
+def test_a_topic_is_never_overwritten() -> None:
+    """B759: the error has the mode to write instead; a stream's complete mode appends."""
+    rows = StructType().add("value", StringType())
+    given = {"kafka.bootstrap.servers": "b:9092", "topic": "bills"}
+    with pytest.raises(ConfigException, match=r"never overwritten: write .mode\("):
+        KafkaDataSource(given).writer(rows, overwrite=True)
+    assert KafkaDataSource(given).streamWriter(rows, overwrite=True)
+    once = {"delivery": "exactly_once", "exactlyOnceId": "billing"}
+    with pytest.raises(ConfigException, match="needs exactlyOnceRun"):
+        KafkaDataSource(given | once).writer(rows, overwrite=False)
 
 
 def test_a_batch_has_the_columns_of_the_user_s_schema(monkeypatch: pytest.MonkeyPatch) -> None:

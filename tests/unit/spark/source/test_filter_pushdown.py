@@ -15,9 +15,9 @@ pytest.importorskip("pyspark", "4.1", reason="PySpark 4.1 is not installed")
 from pyspark.sql import datasource as spark
 from pyspark.sql.types import LongType, StructType
 
+from prokurist.spark.data_source import KafkaDataSource
 from prokurist.spark.offset_ranges import OffsetRange
 from prokurist.spark.source import batch_reader as module
-from prokurist.spark.source.data_source import KafkaDataSource
 from prokurist.spark.source.filter_pushdown import FilteringReader, where_of
 from prokurist.spark.source.filter_ranges import EVERYWHERE, FilterRanges
 from prokurist.spark.source.options import Settings

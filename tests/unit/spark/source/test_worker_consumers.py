@@ -12,7 +12,8 @@ import pytest
 
 from prokurist.errors import TimeoutException
 from prokurist.spark.source import worker_consumers
-from prokurist.spark.source.worker_consumers import MOST_CLIENTS, WorkerConsumers
+from prokurist.spark.source.worker_consumers import WorkerConsumers
+from prokurist.spark.worker_clients import MOST_CLIENTS
 
 
 @dataclass
@@ -136,7 +137,7 @@ def test_those_that_are_free_can_be_closed(made: list[PaperClient]) -> None:
 
 FAULTS = """
 import resource, sys
-from prokurist.spark.source.worker_consumers import keep_memory
+from prokurist.spark.worker_clients import keep_memory
 
 if sys.argv[1:]:
     keep_memory()
@@ -161,7 +162,7 @@ def test_what_a_batch_has_freed_serves_the_next() -> None:
 
 COLLECTS = """
 import gc
-from prokurist.spark.source.worker_consumers import spare_what_stays
+from prokurist.spark.worker_clients import spare_what_stays
 
 before = gc.get_freeze_count()
 spare_what_stays()

@@ -11,9 +11,9 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final
 
+from prokurist.spark.data_source import KafkaDataSource
 from prokurist.spark.doctor import interpreter, interpreter_report
 from prokurist.spark.doctor.checks import CheckResult, Python, of_driver, of_master, of_python
-from prokurist.spark.source.data_source import KafkaDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
