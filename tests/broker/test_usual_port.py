@@ -1,6 +1,6 @@
 """Brokers of a real Kafka that are named without their port."""
 
-import random
+import secrets
 import socket
 import sys
 import threading
@@ -31,11 +31,10 @@ class Forwarding(ThreadingTCPServer):
 
     def __init__(self, upstream: str) -> None:
         # All of 127.0.0.0/8 is loopback: so other tests' port 9092 is not in the way.
-        host = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}.{random.randint(1, 254)}"
-        host_, _, port = upstream.rpartition(":")
-        self.upstream = (host_, int(port))
-        super().__init__((host, 9092), Forward)
-        self.host = host
+        self.host = ".".join(["127", *(str(1 + secrets.randbelow(254)) for _ in range(3))])
+        broker, _, port = upstream.rpartition(":")
+        self.upstream = (broker, int(port))
+        super().__init__((self.host, 9092), Forward)
 
 
 class Forward(BaseRequestHandler):
@@ -81,7 +80,7 @@ def test_a_broker_without_a_port_is_found(prokurist_kafka: RealKafka) -> None:
         with KafkaProducer(bootstrap_servers=host) as producer:
             producer.send(topic, b"by its name alone").result(30)
         with KafkaConsumer(bootstrap_servers=f"127.0.0.1:1,{host}") as consumer:
-            (tp,) = [each for each in consumer.list_topics(30)[topic]]
+            (tp,) = consumer.list_topics(30)[topic]
             assert tp.topic == topic
 
 
