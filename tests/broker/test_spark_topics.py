@@ -27,7 +27,7 @@ class Triggers:
         end: How far the stream has come.
     """
 
-    def __init__(self, kafka: RealKafka, *topics: str, fails: bool) -> None:
+    def __init__(self, kafka: RealKafka, *topics: str, fails: bool, **more: str) -> None:
         settings = Settings.of(
             {
                 "kafka.bootstrap.servers": kafka.bootstrap,
@@ -35,6 +35,7 @@ class Triggers:
                 "startingOffsets": "earliest",
                 "failOnDataLoss": str(fails).lower(),
             }
+            | more
         )
         queries = DriverQueries(settings.client, settings.group)
         self.stream = Stream(settings, queries, MonotonicClock())
@@ -99,3 +100,29 @@ def test_a_deleted_topic_is_named_at_once(
         with pytest.raises(DataLossException, match=f"{gone}-0 is there no more"):
             stream.until(lambda: False)
         assert stream.end[gone] == stream.end[live] == {"0": 5}
+
+
+def test_a_place_behind_an_open_transaction(
+    prokurist_kafka: RealKafka, producer_of: Producing
+) -> None:
+    """B496: a stream that turns to read_committed waits for it, and tells of no loss."""
+    kafka = prokurist_kafka
+    topic = kafka.unique_topic()
+    open_one = producer_of(kafka.bootstrap, transactional_id=f"tx-{topic}")
+    open_one.init_transactions(30)
+    open_one.begin_transaction()
+    write(open_one, topic, 4, 1)
+    write(producer_of(kafka.bootstrap), topic, 6, 1)
+    first = Triggers(kafka, topic, fails=True)
+    with closing(first.stream):
+        first.trigger()
+    assert first.end[topic] == {"0": 10}
+    stream = Triggers(kafka, topic, fails=True, **{"kafka.isolation.level": "read_committed"})
+    stream.end = first.end
+    with closing(stream.stream):
+        stream.trigger()
+        assert stream.end == first.end
+        open_one.commit_transaction(30)
+        write(producer_of(kafka.bootstrap), topic, 3, 1)
+        stream.until(lambda: stream.end[topic] == {"0": 14})
+    assert stream.rows == {topic: 4}

@@ -18,6 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from prokurist.errors import SerializationException
 from prokurist.records.arrow import NO_HEADERS, byte_strings, joined, repeated
 from prokurist.records.columns import RecordColumns, read_headers
 from prokurist.records.consumer_records import ConsumerRecords
@@ -39,6 +40,9 @@ TYPES: Final[Mapping[str, Any]] = {
 
 THOUSAND: Final = pa.scalar(1000, pa.int64())
 """Made once: to make one out of an int takes longer than the column."""
+
+MOST_MILLISECONDS: Final = (2**63 - 1) // 1000
+"""The greatest timestamp that microseconds can hold."""
 
 Runs = Sequence[RecordColumns]
 
@@ -106,9 +110,26 @@ def timestamps(runs: Runs, _count: int) -> Any:
     """The column of timestamps in microseconds; −1 ms for a record without one.
 
     Spark's own source has it so: Kafka's −1 is not nothing to it.
+
+    Raises:
+        SerializationException: A timestamp is beyond what 64 bits hold in microseconds.
     """
     found = joined([run.timestamps for run in runs], pa.int64())
-    return pc.multiply(found, THOUSAND).view(TYPES["timestamp"])
+    try:
+        return pc.multiply_checked(found, THOUSAND).view(TYPES["timestamp"])
+    except pa.ArrowInvalid:
+        run, nth = next(
+            (run, nth)
+            for run in runs
+            for nth, each in enumerate(run.timestamps)
+            if abs(each) > MOST_MILLISECONDS
+        )
+        raise SerializationException(
+            f"{run.topic}-{run.partition} at offset {run.offsets[nth]} has the timestamp "
+            f"{run.timestamps[nth]}, in milliseconds, which Spark's microseconds cannot hold: "
+            f"its producer may have given another unit. Read without the column timestamp, by "
+            f"a schema, or begin behind this record"
+        ) from None
 
 
 def timestamp_types(runs: Runs, _count: int) -> Any:

@@ -136,6 +136,17 @@ class DriverQueries:
         """See `OffsetLookup`."""
         return self._client().end_offsets(partitions, self._left)
 
+    @property
+    def reads_committed(self) -> bool:
+        """True if `ends` are last stable offsets: `isolation.level=read_committed`."""
+        return ConsumerConfig(self._client_config()).isolation_level == "read_committed"
+
+    def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The ends of logs behind open transactions, looked up by a client of its own."""
+        config = self._client_config() | {"isolation.level": "read_uncommitted"}
+        with made(config) as consumer:
+            return consumer.end_offsets(partitions, self._left)
+
     def at_times(
         self, moments: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:

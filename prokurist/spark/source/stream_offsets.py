@@ -225,6 +225,7 @@ class Stream:
             self._listing = None
             if not self._brokers.has_time:
                 raise TimeoutException("the topics that are read are not the same for long")
+        logs = self._past_open_transactions(given, logs)
         recreated = listing.recreated(self._topic_ids)
         ends, deferred = self._places(given, listing, recreated)
         answering = {tp: each for tp, each in deferred.items() if tp in logs.last}
@@ -249,6 +250,23 @@ class Stream:
             # A new leader may have said so, just after its election.
             logs = self._bounds(listing.partitions)
         return logs
+
+    def _past_open_transactions(self, given: SourceOffset, logs: LogBounds) -> LogBounds:
+        """Keep a place between the last stable offset and the end of its log: nothing is gone.
+
+        A query has such a place when it goes on with `read_committed`, and has read up to the
+        end before. A partition whose leader is silent now is left out.
+        """
+        short = [tp for tp, at in given.ends.items() if logs.last.get(tp, at) < at]
+        if not short or not self._brokers.reads_committed:
+            return logs
+        log_ends = self._leaders.answers(short, self._brokers.log_ends)
+        silent = set(short) - log_ends.keys()
+        kept = {tp: min(given.ends[tp], end) for tp, end in log_ends.items()}
+        return LogBounds(
+            {tp: each for tp, each in logs.first.items() if tp not in silent},
+            {tp: each for tp, each in logs.last.items() if tp not in silent} | kept,
+        )
 
     def _bounds(self, partitions: Collection[TopicPartition]) -> LogBounds:
         self._leaders.forget_others(partitions)

@@ -1,5 +1,7 @@
 """CRC-32C: both twins and both native ways agree, and with another implementation."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -36,6 +38,18 @@ VECTORS = {
     bytes(range(31, -1, -1)): 0x113FDB5C,
 }
 """Those of RFC 3720, appendix B.4, and the usual check value."""
+
+
+def test_tables_are_made_by_the_first_checksum() -> None:
+    """An import makes none, since the native twin needs none."""
+    code = (
+        "from prokurist.records import pure_checksum as pure\n"
+        "before = pure.tables.cache_info().currsize\n"
+        "print(before, pure.crc32c(b'123456789') == 0xE3069283, "
+        "pure.tables.cache_info().currsize)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert ran.stdout.split() == [b"0", b"True", b"1"]
 
 
 @pytest.mark.parametrize("way", WAYS)

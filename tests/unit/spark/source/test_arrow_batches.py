@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from prokurist.errors import SerializationException
 from prokurist.records.columns import Columns, Row
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.encode import encode_batch
@@ -120,3 +121,20 @@ def test_each_run_says_who_stamped_it(kind: TimestampType) -> None:
     records = ConsumerRecords({TopicPartition("t", 0): [run]})
     (batch,) = ArrowBatches(("timestampType",), 1 << 20).of(records)
     assert batch.to_pylist() == [{"timestampType": kind.value}]
+
+
+@pytest.mark.parametrize("moment", [9_223_372_036_854_776, 1_700_000_000_000_000_000])
+def test_a_timestamp_that_microseconds_cannot_hold_is_named(moment: int) -> None:
+    """B497: it is an error, and no other time; without its column the record is read."""
+    records = fetched(PLAIN, [(moment, b"k", b"v", [])])
+    with pytest.raises(SerializationException, match=rf"orders-3 at offset 7 .* {moment}, in"):
+        list(ArrowBatches(("timestamp",), 1 << 20).of(records))
+    (batch,) = ArrowBatches(("offset",), 1 << 20).of(records)
+    assert batch.num_rows == 8
+
+
+def test_the_greatest_timestamp_is_read() -> None:
+    """B497: the last that microseconds hold."""
+    records = fetched([(9_223_372_036_854_775, None, b"v", [])])
+    (batch,) = ArrowBatches(("timestamp",), 1 << 20).of(records)
+    assert batch.column(0).cast("int64").to_pylist() == [9_223_372_036_854_775_000]
