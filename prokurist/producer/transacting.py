@@ -175,12 +175,13 @@ class Transactions:
     def _tell(self, kind: TransactionCall, error: KafkaException) -> None:
         """Name the state of the transaction in an error."""
         state = self._transaction.state
+        if state in (TransactionState.IN_DOUBT, TransactionState.UNSURE):
+            # Perhaps by the request of a call before.
+            error.may_have_happened = True
         if isinstance(error, TimeoutException):
             is_open = state is TransactionState.OPEN
             left = OPEN_AS_BEFORE.get(kind) if is_open else REASONS.get(state)
             error.args = (f"{error.args[0]} {left}",) if left else error.args
-        elif state is TransactionState.IN_DOUBT:
-            error.may_have_happened = True
 
     def _require_those_in_doubt(self, sent: Offsets, group_id: str) -> None:
         """Refuse offsets that leave others in doubt."""
