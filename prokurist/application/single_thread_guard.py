@@ -23,7 +23,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from prokurist.errors import (
@@ -160,8 +160,30 @@ class GuardedCall:
         self._place.clear()
 
 
+class GuardRules(NamedTuple):
+    """Rules that a refusal names.
+
+    Attributes:
+        in_handlers: What a signal handler inside a call may do.
+        in_threads: What other threads may do.
+    """
+
+    in_handlers: str
+    in_threads: str
+
+
+CLIENT_RULES: Final = GuardRules(
+    "in a signal handler only wakeup() may be called",
+    "a client is used by one thread at a time; only wakeup(), health(), metrics() and repr() "
+    "may come from others",
+)
+
+
 class SingleThreadGuard:
     """Allows one call of a client at a time.
+
+    Args:
+        rules: The rules that a refusal names.
 
     Attributes:
         room: Where calls go in at present.
@@ -170,7 +192,8 @@ class SingleThreadGuard:
         steady: Flag of an iteration's fast path, in place of an entry; a call clears it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rules: GuardRules = CLIENT_RULES) -> None:
+        self._rules = rules
         self.steady: Steady = make_steady()
         self.room: GuardScope = GuardScope()
         self.process: int = PROCESS.id
@@ -201,7 +224,7 @@ class SingleThreadGuard:
         place = room.take(mine) if room.thread in (None, threading.get_ident()) else None
         if place is None:
             around = None if room.outer is None else room.outer.standing
-            raise refusal(mine[0], room.standing or around)
+            raise refusal(mine[0], room.standing or around, self._rules)
         self.room = room
         return place
 
@@ -259,15 +282,15 @@ def is_below(frame: FrameType) -> bool:
     return False
 
 
-def refusal(operation: str, standing: Occupant | None) -> IllegalStateException:
+def refusal(
+    operation: str, standing: Occupant | None, rules: GuardRules
+) -> IllegalStateException:
     """The error for a call that cannot enter."""
     if standing is not None and is_below(standing[1]):
         return IllegalStateException(
-            f"{operation} inside {standing[0]} of the same thread: in a signal handler only "
-            f"wakeup() may be called"
+            f"{operation} inside {standing[0]} of the same thread: {rules.in_handlers}"
         )
     inside = f"{standing[0]} of another thread" if standing else "a call of another thread"
     return ConcurrentModificationException(
-        f"{operation} while {inside} is inside: a client is used by one thread at a time; "
-        f"only wakeup(), health(), metrics() and repr() may come from others"
+        f"{operation} while {inside} is inside: {rules.in_threads}"
     )

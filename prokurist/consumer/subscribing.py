@@ -183,6 +183,9 @@ class Subscribing(Seeking):
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The member's group metadata, for a transactional producer.
 
+        A member that was put out has its former metadata until it has joined again, so that a
+        transaction with offsets of partitions that it has lost is refused.
+
         Raises:
             InvalidGroupIdException: There is no `group.id`.
         """
@@ -192,7 +195,7 @@ class Subscribing(Seeking):
                 raise InvalidGroupIdException(
                     "group_metadata needs a group: set group.id in the configuration"
                 )
-            identity = self._member_identity.identity
+            identity = self._member_identity.membership
             return ConsumerGroupMetadata(
                 group, identity.epoch, identity.member_id, self._config.group_instance_id
             )

@@ -84,7 +84,7 @@ class MemberIdentity:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._identity = NO_MEMBER
+        self._identity = self._counted = NO_MEMBER
         self.rebalances: Rebalances = Rebalances()
 
     @property
@@ -92,6 +92,17 @@ class MemberIdentity:
         """The present identity."""
         with self._lock:
             return self._identity
+
+    @property
+    def membership(self) -> Identity:
+        """The present identity, or the last one as a member while the client is outside.
+
+        Under no name at all a coordinator would take offsets of a transaction from a member
+        that was put out, and so from two members for one partition (KIP-447). Under the former
+        one it refuses them.
+        """
+        with self._lock:
+            return self._counted if self._identity.role is Role.OUTSIDE else self._identity
 
     def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
         """Set the identity of a member counted by the group.
@@ -102,7 +113,7 @@ class MemberIdentity:
         """
         with self._lock:
             number = self._identity.incarnation + reassigned
-            self._identity = replace(identity, incarnation=number)
+            self._identity = self._counted = replace(identity, incarnation=number)
 
     def wants_in(self) -> None:
         """Note that partitions are no longer assigned by hand: outside until it joins."""
@@ -121,7 +132,9 @@ class MemberIdentity:
 
     def alone(self) -> None:
         """Note that the client has left the group for good."""
-        self._end(Role.ALONE)
+        with self._lock:
+            self._end(Role.ALONE)
+            self._counted = NO_MEMBER
 
     def _end(self, role: Role) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from prokurist.application.call_runner import CallRunner
-from prokurist.application.single_thread_guard import SingleThreadGuard
+from prokurist.application.single_thread_guard import GuardRules, SingleThreadGuard
 from prokurist.errors import IllegalStateException, KafkaException, TimeoutException
 from prokurist.events.application_events import (
     ApplicationEvent,
@@ -41,6 +41,12 @@ OPEN_AS_BEFORE: Final[Mapping[TransactionCall, str]] = {
     "before: call it again, or go on without them.",
 }
 """Texts for calls out of time that leave the transaction open; else the state's `REASONS`."""
+
+RULES: Final = GuardRules(
+    "calls of transactions are made one at a time, and a signal handler makes none meanwhile",
+    "calls of transactions are made by one thread at a time; any may send, flush and close",
+)
+"""The rules of calls of transactions, for refusals."""
 
 ENDABLE: Final = (
     TransactionState.OPEN,
@@ -75,7 +81,7 @@ class Transactions:
         self._clock = clock
         self._max_block = max_block
         self._note = note
-        self._guard = SingleThreadGuard()
+        self._guard = SingleThreadGuard(RULES)
         # The offsets in doubt, with their group.
         self._unsure: tuple[str, Offsets] = ("", {})
 
@@ -169,12 +175,13 @@ class Transactions:
     def _tell(self, kind: TransactionCall, error: KafkaException) -> None:
         """Name the state of the transaction in an error."""
         state = self._transaction.state
+        if state in (TransactionState.IN_DOUBT, TransactionState.UNSURE):
+            # Perhaps by the request of a call before.
+            error.may_have_happened = True
         if isinstance(error, TimeoutException):
             is_open = state is TransactionState.OPEN
             left = OPEN_AS_BEFORE.get(kind) if is_open else REASONS.get(state)
             error.args = (f"{error.args[0]} {left}",) if left else error.args
-        elif state is TransactionState.IN_DOUBT:
-            error.may_have_happened = True
 
     def _require_those_in_doubt(self, sent: Offsets, group_id: str) -> None:
         """Refuse offsets that leave others in doubt."""

@@ -188,6 +188,36 @@ def test_consume_transform_produce(
         assert committed(kafka, target, consumer_of) == [expected] * 2
 
 
+def test_offsets_of_a_member_that_missed_its_poll_interval(
+    kafka: RealKafka, topic: str
+) -> None:
+    """B570: it is outside of its group by then, which refuses its offsets."""
+    for protocol in ("classic", "consumer") if is_implicit(kafka) else ("classic",):
+        tp = TopicPartition(topic, 0)
+        with (
+            KafkaConsumer(
+                bootstrap_servers=kafka.bootstrap,
+                group_id=f"group-{next(NAMES)}",
+                group_protocol=protocol,
+                enable_auto_commit=False,
+                max_poll_interval_ms=2000,
+            ) as consumer,
+            producer_on(kafka, topic) as producer,
+        ):
+            consumer.subscribe([topic])
+            until = time.monotonic() + 60
+            while tp not in consumer.assignment() and time.monotonic() < until:
+                consumer.poll(0.5)
+            producer.begin_transaction()
+            time.sleep(4.0)
+            with pytest.raises(errors.CommitFailedException):
+                producer.send_offsets_to_transaction(
+                    {tp: OffsetAndMetadata(5)}, consumer.group_metadata(), 20.0
+                )
+            producer.abort_transaction(20.0)
+            assert consumer.committed(tp, 20.0) == {tp: None}
+
+
 def test_a_second_producer_fences_the_first(
     kafka: RealKafka, topic: str, consumer_of: Consuming
 ) -> None:

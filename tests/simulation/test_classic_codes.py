@@ -10,7 +10,14 @@ import pytest
 from prokurist.errors import KafkaException
 from prokurist.errors.codes import by_code
 from prokurist.testing.cluster.apis import ApiName
-from tests.simulation.classic_members import asked, consumer_in, joined, live, orders
+from tests.simulation.classic_members import (
+    asked,
+    consumer_in,
+    identity_of,
+    joined,
+    live,
+    orders,
+)
 from tests.simulation.world import World
 
 UNHEARD_OF: Final = 32000
@@ -66,23 +73,23 @@ def test_a_code_for_a_heartbeat(code: int) -> None:
     """CONTRACT 4: heard and gone on, a round, everything lost, or raised by each poll."""
     world = World()
     (consumer,) = joined(world, heartbeat_interval_ms=1000, fetches=False)
-    place = consumer.group_metadata()
+    place = identity_of(consumer)
     world.control.fail("Heartbeat", code, times=1)
     if not is_recovered("Heartbeat", code):
         for _ in range(1 if code in PASSING else 2):
             with pytest.raises(KafkaException) as caught:
                 live(world, consumer, seconds=5.0)
             assert caught.value.error_code == code
-        is_member = consumer.group_metadata() == place
+        is_member = identity_of(consumer) == place
         assert is_member is (code in PASSING), "only the coordinator ends a membership"
         return
     world.clock.sleep(1.5)
-    assert (consumer.group_metadata() == place) is (code not in LOST)
+    assert (identity_of(consumer) == place) is (code not in LOST)
     if code in LOST:
         live(world, consumer, seconds=60.0)
     elif code == 27:
         live(world, consumer, seconds=2.0)
-        assert consumer.group_metadata().generation_id == place.generation_id + 1
+        assert identity_of(consumer).epoch == place.epoch + 1
     assert consumer.assignment() == orders(0, 1, 2)
 
 

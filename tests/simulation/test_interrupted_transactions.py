@@ -1,5 +1,7 @@
 """Ctrl-C at each place of a transaction's calls: each end has one outcome all the same."""
 
+import re
+import threading
 from collections.abc import Callable
 from itertools import count
 
@@ -31,6 +33,13 @@ def send_offsets(producer: KafkaProducer) -> None:
     producer.send_offsets_to_transaction(
         {A: OffsetAndMetadata(3)}, ConsumerGroupMetadata("g"), 20.0
     )
+
+
+def in_another_thread(call: Callable[[], None]) -> None:
+    """Run a call in a thread of its own."""
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
 
 
 def end(producer: KafkaProducer) -> bool:
@@ -70,13 +79,22 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
     assert nth > 10 * EACH
 
 
-def test_a_signal_handler_inside_a_call_of_a_transaction() -> None:
-    """B556: another call of a transaction is refused there, and the first one goes on."""
+@pytest.mark.parametrize(
+    ("run", "rule"),
+    [
+        (lambda call: call(), "of the same thread: .* and a signal handler makes none meanwhile"),
+        (in_another_thread, "of another thread is inside: .* any may send, flush and close"),
+    ],
+)
+def test_a_second_call_inside_a_call_of_a_transaction(
+    run: Callable[[Callable[[], None]], None], rule: str
+) -> None:
+    """B556: it is refused, by a rule of producers, and the first one goes on."""
     world = world_of(2)
     producer = transactional(world)
     refused: list[Exception] = []
 
-    def call_again(*_: object) -> None:
+    def call_again() -> None:
         try:
             producer.abort_transaction(1.0)
         except errors.KafkaException as error:
@@ -84,11 +102,12 @@ def test_a_signal_handler_inside_a_call_of_a_transaction() -> None:
 
     producer.begin_transaction()
     write(producer, b"1")
-    guard = producer._transactions
-    assert guard is not None
-    with guard._guard.inside("commit_transaction"):
-        call_again()
+    transactions = producer._transactions
+    assert transactions is not None
+    with transactions._guard.inside("commit_transaction"):
+        run(call_again)
     producer.commit_transaction(5.0)
     producer.close(5.0)
     assert isinstance(refused[0], errors.IllegalStateException)
+    assert re.search(rule, str(refused[0]))
     assert committed(world, A) == [b"1"]

@@ -256,6 +256,29 @@ def test_a_commit_in_doubt_ends_with_its_answer(version: int) -> None:
 
 
 @versions
+def test_a_commit_in_doubt_that_is_not_written_again(version: int) -> None:
+    """B571: what stands is the request of the call before, so it may have happened."""
+    world = world_of(version)
+    with transactional(world) as producer:
+        producer.begin_transaction()
+        write(producer, b"v")
+        with (
+            world.control.drop("EndTxn", applied=True),
+            pytest.raises(errors.TimeoutException),
+        ):
+            producer.commit_transaction(1.0)
+        with world.control.kill(1, missed=False):
+            world.clock.sleep(1.0)
+            with pytest.raises(errors.TimeoutException, match="commit_transaction again") as raised:
+                producer.commit_transaction(1.0)
+            assert not [each for each in raised.value.attempts if each.request == "EndTxn"]
+            assert raised.value.may_have_happened
+            assert state(producer) is TransactionState.IN_DOUBT
+        producer.commit_transaction(30.0)
+    assert committed(world) == [b"v"]
+
+
+@versions
 @pytest.mark.parametrize("applied", [True, False])
 def test_an_abort_out_of_time_goes_on(version: int, *, applied: bool) -> None:
     """B549: only another abort is left until one has succeeded."""
