@@ -33,13 +33,18 @@ HANDLERS: Final = {
     "SaslAuthenticate": "sasl",
     "ApiVersions": "api_versions",
     "CreateTopics": "create_topics",
+    "DeleteTopics": "delete_topics",
     "InitProducerId": "init_producer_id",
     "OffsetForLeaderEpoch": "offset_for_leader_epoch",
     "AddPartitionsToTxn": "add_partitions_to_txn",
     "AddOffsetsToTxn": "add_offsets_to_txn",
     "EndTxn": "end_txn",
     "TxnOffsetCommit": "txn_offset_commit",
+    "DescribeConfigs": "describe_configs",
+    "AlterConfigs": "alter_configs",
+    "CreatePartitions": "create_partitions",
     "DeleteGroups": "delete_groups",
+    "IncrementalAlterConfigs": "incremental_alter_configs",
     "DescribeCluster": "describe_cluster",
     "DescribeProducers": "describe_producers",
     "DescribeTransactions": "describe_transactions",
@@ -48,6 +53,8 @@ HANDLERS: Final = {
     "ConsumerGroupDescribe": "consumer_group_describe",
     "GetTelemetrySubscriptions": "get_telemetry_subscriptions",
     "PushTelemetry": "push_telemetry",
+    "ListConfigResources": "list_config_resources",
+    "DescribeTopicPartitions": "describe_topic_partitions",
 }
 """The module of each API's handler."""
 
