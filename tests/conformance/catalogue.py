@@ -5,6 +5,7 @@ from typing import Final
 from prokurist.testing.cluster.apis import ApiName
 from tests.conformance import (
     administering_configs,
+    administering_groups,
     administering_topics,
     classic,
     cluster_facts,
@@ -64,6 +65,14 @@ ON_ONE_NODE: Final[Catalogue] = [
     (administering_configs.loggers_altered, ()),
     (administering_configs.configs_replaced, ("AlterConfigs",)),
     (cluster_facts.cluster_described, ("DescribeCluster",)),
+    (
+        administering_groups.groups_administered,
+        ("DescribeGroups", "ListGroups", "DeleteGroups"),
+    ),
+    (administering_groups.members_administered, ("DescribeGroups",)),
+    (administering_groups.offsets_administered, ("OffsetCommit",)),
+    (administering_groups.offsets_deleted, ()),
+    (administering_groups.records_deleted, ("DeleteRecords",)),
     (idempotence.producer_ids, ("InitProducerId",)),
     (idempotence.repetitions_and_gaps, ("Produce",)),
     (idempotence.epochs_of_producers, ()),
@@ -157,6 +166,7 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_static_seats, ()),
     (consumer.consumer_two_protocols, ()),
     (transacting_offsets.offsets_of_consumer_members, ()),
+    (administering_groups.consumers_administered, ()),
     (consumer.consumer_described, ("ConsumerGroupDescribe",)),
     (consumer.consumer_subscriptions, ("ConsumerGroupHeartbeat",)),
     (consumer.consumer_full_heartbeats, ("ConsumerGroupHeartbeat",)),

@@ -36,6 +36,9 @@ EXACT: Final = frozenset(
         "DescribeConfigs",
         "IncrementalAlterConfigs",
         "AlterConfigs",
+        "ConsumerGroupDescribe",
+        "DescribeCluster",
+        "DescribeGroups",
     }
 )
 """APIs whose texts a client shows to an administrator: they are compared to the letter."""
@@ -74,6 +77,10 @@ UNORDERED: Final = frozenset(
         ("ConsumerGroupHeartbeat", "partitions"),
         ("Produce", "responses"),
         ("Produce", "partition_responses"),
+        ("OffsetDelete", "topics"),
+        ("OffsetDelete", "partitions"),
+        ("DeleteRecords", "topics"),
+        ("DeleteRecords", "partitions"),
         ("CreateTopics", "topics"),
         ("DeleteTopics", "responses"),
         ("CreatePartitions", "results"),

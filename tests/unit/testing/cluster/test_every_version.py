@@ -84,6 +84,13 @@ VALUES: dict[str, dict[str, Any]] = {
         "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
     },
     "ListConfigResources": {},
+    "DeleteRecords": {
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "offset": 0}]}]
+    },
+    "OffsetDelete": {
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
+    },
     "InitProducerId": {"transactional_id": None},
     "AddPartitionsToTxn": {
         "v3_and_below_transactional_id": "billing",
