@@ -6,6 +6,8 @@ from prokurist.testing.cluster.apis import ApiName
 from tests.conformance import (
     administering_configs,
     administering_groups,
+    administering_places,
+    administering_security,
     administering_topics,
     classic,
     cluster_facts,
@@ -73,6 +75,9 @@ ON_ONE_NODE: Final[Catalogue] = [
     (administering_groups.offsets_administered, ("OffsetCommit",)),
     (administering_groups.offsets_deleted, ()),
     (administering_groups.records_deleted, ("DeleteRecords",)),
+    (administering_places.elections_not_needed, ("ElectLeaders",)),
+    (administering_places.reassignments_refused, ("AlterPartitionReassignments",)),
+    (administering_places.log_directories, ("DescribeLogDirs",)),
     (idempotence.producer_ids, ("InitProducerId",)),
     (idempotence.repetitions_and_gaps, ("Produce",)),
     (idempotence.epochs_of_producers, ()),
@@ -176,7 +181,16 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
 """Scenarios of the consumer protocol: 4.x only. Kafka 3.9 had it in early access, and its first
 group epoch is 1 and not 2, so every request that names an epoch would be another request."""
 
+ON_A_GUARDED_NODE: Final[Catalogue] = [
+    (administering_security.acls_made, ("CreateAcls",)),
+    (administering_security.acls_filtered, ("DescribeAcls", "DeleteAcls")),
+    (administering_security.scram_credentials, ()),
+    (administering_security.client_quotas, ("AlterClientQuotas", "DescribeClientQuotas")),
+]
+"""Scenarios on a node with an authorizer."""
+
 ON_THREE_NODES: Final[Catalogue] = [
+    (administering_places.elections_on_three, ()),
     (several_nodes.leaders_elsewhere, ("Fetch",)),
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),

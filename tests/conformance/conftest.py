@@ -103,6 +103,14 @@ def pair(version: str) -> Iterator[Pair]:
     yield from pair_of(version, 1)
 
 
+@pytest.fixture(scope="module")
+def guarded_pair(version: str) -> Iterator[Pair]:
+    """A pair with an authorizer that allows everything to those who do not authenticate."""
+    authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    properties = {"authorizer.class.name": authorizer, "super.users": "User:ANONYMOUS"}
+    yield from pair_of(version, 1, **properties)
+
+
 @pytest.fixture
 def own_pair(version: str) -> Iterator[Pair]:
     """A pair that no other scenario is played to."""

@@ -20,6 +20,9 @@ DROPPED: Final = frozenset(
         "cluster_id",
         "client_host",
         "documentation",
+        "log_dir",
+        "total_bytes",
+        "usable_bytes",
         "supported_features",
         "finalized_features",
         "finalized_features_epoch",
@@ -39,6 +42,16 @@ EXACT: Final = frozenset(
         "ConsumerGroupDescribe",
         "DescribeCluster",
         "DescribeGroups",
+        "DescribeAcls",
+        "CreateAcls",
+        "DeleteAcls",
+        "DescribeUserScramCredentials",
+        "AlterUserScramCredentials",
+        "DescribeClientQuotas",
+        "AlterClientQuotas",
+        "ElectLeaders",
+        "AlterPartitionReassignments",
+        "ListPartitionReassignments",
     }
 )
 """APIs whose texts a client shows to an administrator: they are compared to the letter."""
@@ -77,6 +90,17 @@ UNORDERED: Final = frozenset(
         ("ConsumerGroupHeartbeat", "partitions"),
         ("Produce", "responses"),
         ("Produce", "partition_responses"),
+        ("DescribeAcls", "resources"),
+        ("DescribeAcls", "acls"),
+        ("DeleteAcls", "matching_acls"),
+        ("DescribeUserScramCredentials", "results"),
+        ("DescribeUserScramCredentials", "credential_infos"),
+        ("AlterUserScramCredentials", "results"),
+        ("DescribeClientQuotas", "entries"),
+        ("DescribeClientQuotas", "entity"),
+        ("DescribeClientQuotas", "values"),
+        ("AlterClientQuotas", "entries"),
+        ("AlterClientQuotas", "entity"),
         ("OffsetDelete", "topics"),
         ("OffsetDelete", "partitions"),
         ("DeleteRecords", "topics"),
@@ -217,7 +241,7 @@ class Normaliser:
                 return NODE.sub(lambda it: f"{it[1]} {int(it[2]) + self._shift}", value)
             case str() if name in TEXTS:
                 return "a text" if value else value
-            case str() if name == "host":
+            case str() if name == "host" and api != "DescribeAcls":
                 return "a host" if value else value
             case int() if name == "port":
                 return "a port" if value > 0 else value

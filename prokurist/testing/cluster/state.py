@@ -13,6 +13,7 @@ from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.testing.cluster.acls import Acls
 from prokurist.testing.cluster.agenda import Agenda
 from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.brokers import Broker
@@ -58,6 +59,9 @@ class State:
         group_settings: The brokers' configuration of groups.
         transactions: The transactional ids, and the brokers' configuration of them.
         configs: The configurations that an administrator may change.
+        acls: Access control lists; they are kept, and not enforced.
+        scram_users: Iterations by mechanism, of each user with SCRAM credentials.
+        quotas: Quotas by key, of each entity; they are kept, and not enforced.
         followers_serve: True if consumers may read from followers, and get a preferred replica
             in their rack.
         default_partitions: How many partitions a topic has by default.
@@ -88,6 +92,11 @@ class State:
     group_settings: GroupSettings = field(default_factory=GroupSettings)
     transactions: Transactions = field(default_factory=Transactions)
     configs: Configs = field(default_factory=Configs)
+    acls: Acls = field(default_factory=Acls)
+    scram_users: dict[str, dict[int, int]] = field(default_factory=dict)
+    quotas: dict[frozenset[tuple[str, str | None]], dict[str, float]] = field(
+        default_factory=dict
+    )
     followers_serve: bool = False
     default_partitions: int = 1
     cluster_id: str = "prokurist-embedded-clu"

@@ -84,6 +84,70 @@ VALUES: dict[str, dict[str, Any]] = {
         "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
     },
     "ListConfigResources": {},
+    "DescribeAcls": {
+        "resource_type_filter": 1,
+        "resource_name_filter": None,
+        "pattern_type_filter": 1,
+        "operation": 1,
+        "permission_type": 1,
+    },
+    "CreateAcls": {
+        "creations": [
+            {
+                "resource_type": 2,
+                "resource_name": "orders",
+                "resource_pattern_type": 3,
+                "principal": "User:anna",
+                "host": "*",
+                "operation": 3,
+                "permission_type": 3,
+            }
+        ]
+    },
+    "DeleteAcls": {
+        "filters": [
+            {
+                "resource_type_filter": 1,
+                "resource_name_filter": None,
+                "pattern_type_filter": 1,
+                "operation": 1,
+                "permission_type": 1,
+            }
+        ]
+    },
+    "DescribeLogDirs": {"topics": None},
+    "ElectLeaders": {
+        "topic_partitions": [{"topic": "orders", "partitions": (0,)}],
+        "timeout": timedelta(seconds=5),
+    },
+    "AlterPartitionReassignments": {
+        "topics": [
+            {"name": "orders", "partitions": [{"partition_index": 0, "replicas": (1, 2)}]}
+        ],
+        "timeout": timedelta(seconds=5),
+    },
+    "ListPartitionReassignments": {"topics": None},
+    "DescribeClientQuotas": {},
+    "AlterClientQuotas": {
+        "entries": [
+            {
+                "entity": [{"entity_type": "user", "entity_name": "anna"}],
+                "ops": [{"key": "producer_byte_rate", "value": 1000.0, "remove": False}],
+            }
+        ]
+    },
+    "DescribeUserScramCredentials": {"users": [{"name": "anna"}]},
+    "AlterUserScramCredentials": {
+        "upsertions": [
+            {
+                "name": "anna",
+                "mechanism": 1,
+                "iterations": 4096,
+                "salt": b"?",
+                "salted_password": b"?",
+            }
+        ]
+    },
     "DeleteRecords": {
         "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "offset": 0}]}]
     },
