@@ -43,7 +43,7 @@ def reassign(stage: Stage, *wanted: tuple[str, int, Sequence[int] | None]) -> No
 
 def look(stage: Stage, name: str) -> None:
     """Describe a topic; Metadata would name a controller, which is any live node."""
-    asked = {"response_partition_limit": 100, "cursor": None}
+    asked: dict[str, Any] = {"response_partition_limit": 100, "cursor": None}
     stage.ask("a", "DescribeTopicPartitions", 0, topics=[{"name": name}], **asked)
 
 
