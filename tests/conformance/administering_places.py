@@ -97,7 +97,7 @@ def elections_on_three(stage: Stage) -> None:
             {"partition_index": index, "broker_ids": [stage.node(each) for each in nodes]}
             for index, nodes in rows
         ]
-        row = {"name": f"{stage.name}-placed", "assignments": placed}
+        row: dict[str, Any] = {"name": f"{stage.name}-placed", "assignments": placed}
         row |= {"num_partitions": -1, "replication_factor": -1}
         stage.ask("a", "CreateTopics", topics=[row], timeout=PATIENCE)
     stage.side.settle_metadata()

@@ -108,7 +108,6 @@ UNORDERED: Final = frozenset(
         ("CreateTopics", "topics"),
         ("DeleteTopics", "responses"),
         ("CreatePartitions", "results"),
-        ("DescribeConfigs", "configs"),
         ("IncrementalAlterConfigs", "responses"),
         ("AlterConfigs", "responses"),
         ("ListConfigResources", "config_resources"),
@@ -218,6 +217,8 @@ class Normaliser:
             if name == "api_keys" and len(value) > 1:
                 return "what it offers"
             rows = [self._plain(api, name, each) for each in value]
+            if name == "configs":
+                return {row["name"]: row for row in rows}
             return sorted(rows, key=repr) if (api, name) in UNORDERED else rows
         return self._value(api, name, value)
 

@@ -3,27 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import confluent_kafka.admin
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    NewTopic,
-    OffsetSpec,
-    ResourcePatternType,
-    ResourceType,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialDeletion,
-    UserScramCredentialUpsertion,
-)
 
 from prokurist.types import TopicPartition as Tp
 
@@ -33,12 +15,13 @@ if TYPE_CHECKING:
     from prokurist.testing.broker import EmbeddedBroker
 
 SECONDS = 10
+api: Any = confluent_kafka.admin
 
 
 @pytest.fixture
 def admin(broker: "EmbeddedBroker", quiet: "logging.Logger") -> Any:
     """An administrator of the embedded broker."""
-    return AdminClient({"bootstrap.servers": broker.bootstrap}, logger=quiet)
+    return api.AdminClient({"bootstrap.servers": broker.bootstrap}, logger=quiet)
 
 
 def results(futures: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -65,12 +48,14 @@ def descriptions(failed: Iterable[Any]) -> list[str]:
 def test_topics_are_created_grown_and_deleted(admin: Any) -> None:
     """B650: one by one, with the errors and texts of Kafka."""
     made = admin.create_topics(
-        [NewTopic("new", 2, config={"retention.ms": "1000"}), NewTopic("orders", 1)]
+        [api.NewTopic("new", 2, config={"retention.ms": "1000"}), api.NewTopic("orders", 1)]
     )
     assert results(made) == {"new": None, "orders": "TOPIC_ALREADY_EXISTS"}
     assert descriptions([made["orders"]]) == ["Topic 'orders' already exists."]
 
-    grown = admin.create_partitions([NewPartitions("new", 5), NewPartitions("orders", 1)])
+    grown = admin.create_partitions(
+        [api.NewPartitions("new", 5), api.NewPartitions("orders", 1)]
+    )
     assert results(grown) == {"new": None, "orders": "INVALID_PARTITIONS"}
     assert len(admin.list_topics("new", timeout=SECONDS).topics["new"].partitions) == 5
 
@@ -83,19 +68,27 @@ def test_topics_are_created_grown_and_deleted(admin: Any) -> None:
 
 def test_configs_are_described_and_altered(admin: Any) -> None:
     """B651: the properties of a topic, with their source; a wrong one changes nothing."""
-    topic = ConfigResource(ConfigResource.Type.TOPIC, "orders")
-    entry = ConfigEntry("retention.ms", "1000", incremental_operation=AlterConfigOpType.SET)
-    wrong = ConfigEntry("retention.ms", "x", incremental_operation=AlterConfigOpType.SET)
+    topic = api.ConfigResource(api.ConfigResource.Type.TOPIC, "orders")
+    entry = api.ConfigEntry(
+        "retention.ms", "1000", incremental_operation=api.AlterConfigOpType.SET
+    )
+    wrong = api.ConfigEntry(
+        "retention.ms", "x", incremental_operation=api.AlterConfigOpType.SET
+    )
 
     def described() -> tuple[str, int]:
         [found] = results(admin.describe_configs([topic])).values()
         return found["retention.ms"].value, found["retention.ms"].source
 
     assert described() == ("-1", 4)
-    changed = ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry])
+    changed = api.ConfigResource(
+        api.ConfigResource.Type.TOPIC, "orders", incremental_configs=[entry]
+    )
     assert list(results(admin.incremental_alter_configs([changed])).values()) == [None]
     assert described() == ("1000", 1)
-    refused = ConfigResource(ConfigResource.Type.TOPIC, "orders", incremental_configs=[wrong])
+    refused = api.ConfigResource(
+        api.ConfigResource.Type.TOPIC, "orders", incremental_configs=[wrong]
+    )
     futures = admin.incremental_alter_configs([refused])
     assert descriptions(futures.values()) == [
         "Invalid value x for configuration retention.ms: Not a number of type LONG"
@@ -135,30 +128,30 @@ def test_records_are_deleted_and_offsets_listed(broker: "EmbeddedBroker", admin:
     assert found[0].low_watermark == 2
     assert found[1] == "OFFSET_OUT_OF_RANGE"
 
-    specs = {TopicPartition("orders", 0): OffsetSpec.earliest()}
+    specs = {TopicPartition("orders", 0): api.OffsetSpec.earliest()}
     [row] = results(admin.list_offsets(specs)).values()
     assert row.offset == 2
 
 
 def test_acls_are_created_described_and_deleted(admin: Any) -> None:
     """B654: entries by filter."""
-    made = AclBinding(
-        ResourceType.TOPIC,
+    made = api.AclBinding(
+        api.ResourceType.TOPIC,
         "orders",
-        ResourcePatternType.LITERAL,
+        api.ResourcePatternType.LITERAL,
         "User:anna",
         "*",
-        AclOperation.READ,
-        AclPermissionType.ALLOW,
+        api.AclOperation.READ,
+        api.AclPermissionType.ALLOW,
     )
-    everything = AclBindingFilter(
-        ResourceType.ANY,
+    everything = api.AclBindingFilter(
+        api.ResourceType.ANY,
         None,
-        ResourcePatternType.ANY,
+        api.ResourcePatternType.ANY,
         None,
         None,
-        AclOperation.ANY,
-        AclPermissionType.ANY,
+        api.AclOperation.ANY,
+        api.AclPermissionType.ANY,
     )
     assert list(results(admin.create_acls([made])).values()) == [None]
     assert admin.describe_acls(everything).result(SECONDS) == [made]
@@ -168,9 +161,9 @@ def test_acls_are_created_described_and_deleted(admin: Any) -> None:
 
 def test_users_are_altered_and_described(admin: Any) -> None:
     """B655: SCRAM credentials by user and mechanism."""
-    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
-    upserted = UserScramCredentialUpsertion("anna", info, b"password", b"salt")
-    deleted = UserScramCredentialDeletion("nobody", ScramMechanism.SCRAM_SHA_256)
+    info = api.ScramCredentialInfo(api.ScramMechanism.SCRAM_SHA_256, 4096)
+    upserted = api.UserScramCredentialUpsertion("anna", info, b"password", b"salt")
+    deleted = api.UserScramCredentialDeletion("nobody", api.ScramMechanism.SCRAM_SHA_256)
     assert results(admin.alter_user_scram_credentials([upserted, deleted])) == {
         "anna": None,
         "nobody": "RESOURCE_NOT_FOUND",
