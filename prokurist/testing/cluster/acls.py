@@ -1,4 +1,4 @@
-"""Access control lists that an administrator makes; the model keeps them and enforces none.
+"""Access control lists: kept, described, never enforced.
 
 Thread: the one that drives the model.
 """
@@ -96,7 +96,7 @@ class Acls:
         return f"Acls({len(self._kept)} entries)"
 
     def add(self, acl: Acl) -> None:
-        """Keep an entry; one that there is stays."""
+        """Keep an entry."""
         self._kept[acl] = None
 
     def remove(self, acls: Iterable[Acl]) -> None:
@@ -105,5 +105,5 @@ class Acls:
             self._kept.pop(each, None)
 
     def fitting(self, asked: Filter) -> list[Acl]:
-        """Return the entries that fit a filter."""
+        """Return the entries matching a filter."""
         return [each for each in self._kept if asked.fits(each)]

@@ -1,4 +1,4 @@
-"""Configurations that administrators change: of topics, brokers, loggers and groups.
+"""Configurations by administrators: of topics, brokers, loggers and groups.
 
 A value comes from the resource itself, from one broker, from the default of all brokers, from
 the brokers' files, or is a default, in this order. Sensitive values are never shown.
@@ -79,7 +79,7 @@ class Configs:
     loggers: dict[tuple[int, str], str] = field(default_factory=dict)
 
     def of(self, kind: ResourceType, name: str) -> dict[str, str]:
-        """The properties that are set for a resource."""
+        """The properties set for a resource."""
         return self.given.get((kind, name), {})
 
     def replace(self, kind: ResourceType, name: str, values: dict[str, str]) -> None:
@@ -155,7 +155,7 @@ class Configs:
 
 
 def in_force(known: Property, rows: list[Value]) -> Value:
-    """The value that decides; the default where there is none, or in its own unit."""
+    """The value in force, or the default in the unit of the property."""
     if rows and rows[0].source is not Source.DEFAULT:
         return Value(known.name, rows[0].value, rows[0].source)
     return Value(known.name, known.default, Source.DEFAULT)
@@ -211,7 +211,7 @@ def check_group_config(values: Mapping[str, str], brokers: Mapping[str, str | No
 
 
 def check_all(known: Mapping[str, Property], values: Mapping[str, str], what: str) -> None:
-    """Check that each property is one, and valid."""
+    """Check names and values of properties."""
     for name in values:
         if name not in known:
             raise InvalidValue(f"Unknown {what} config name: {name}")
@@ -220,7 +220,7 @@ def check_all(known: Mapping[str, Property], values: Mapping[str, str], what: st
 
 
 def is_list(kind: ResourceType, name: str) -> bool:
-    """True if a property is a list, to which one may append."""
+    """True if a property is a list, for APPEND and SUBTRACT."""
     tables = {
         ResourceType.TOPIC: TOPIC_PROPERTIES,
         ResourceType.BROKER: BROKER_PROPERTIES,

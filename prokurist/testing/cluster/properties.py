@@ -34,7 +34,7 @@ BITS: Final = {Kind.SHORT: 15, Kind.INT: 31, Kind.LONG: 63}
 
 
 class InvalidValue(Exception):
-    """A value that a property cannot have; the text is a broker's."""
+    """An invalid value of a property; the text is a broker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def of_topic(
     most: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Property:
-    """A property of topics; its default is that of the broker's property behind it."""
+    """A property of topics; its default is the default of the broker's property behind."""
     behind = hours or (None if server is None else (server, default))
     return Property(name, kind, default, server, behind, least, most, choices)
 
@@ -235,7 +235,7 @@ TOPIC_PROPERTIES: Final = by_name(
 
 
 def of_broker(name: str, kind: Kind, default: str | None, *, fixed: bool = False) -> Property:
-    """A property of brokers that no topic has."""
+    """A property of brokers alone."""
     return Property(name, kind, default, server_default=None, read_only=fixed)
 
 
@@ -300,7 +300,7 @@ FIXED: Final = {
     "transaction.state.log.replication.factor": (Kind.SHORT, "3"),
     "transactional.id.expiration.ms": (Kind.INT, "604800000"),
 }
-"""Properties of brokers that need a restart, with types and defaults."""
+"""Properties of brokers with changes by restart only, with types and defaults."""
 
 BROKER_PROPERTIES: Final = by_name(
     *behind_topics(),

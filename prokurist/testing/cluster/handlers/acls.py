@@ -37,7 +37,7 @@ def handle(state: State, request: Any, context: Context) -> Result:
 
 
 def filter_of(asked: Any) -> Filter:
-    """The filter in a request, or in a part of one."""
+    """The filter in a request, or in a part of a request."""
     return Filter(
         asked.resource_type_filter,
         asked.resource_name_filter,
@@ -50,7 +50,7 @@ def filter_of(asked: Any) -> Filter:
 
 
 def describe(state: State, request: Any, context: Context) -> Result:
-    """List the entries that fit, by their resources."""
+    """List the matching entries, by their resources."""
     asked = filter_of(request)
     if asked.is_unknown:
         return Silence.CLOSE
@@ -84,7 +84,7 @@ def entry_values(acl: Acl) -> dict[str, Any]:
 
 
 def create(state: State, request: Any, context: Context) -> Result:
-    """Make entries: those of the request that are valid."""
+    """Make the valid entries of the request."""
     asked = [creation_of(each) for each in request.creations]
     if any(UNKNOWN in codes(each) for each in asked):
         return Silence.CLOSE
@@ -106,7 +106,7 @@ def create(state: State, request: Any, context: Context) -> Result:
 
 
 def creation_of(asked: Any) -> Acl:
-    """The entry that is to be made."""
+    """The requested entry."""
     pattern = Pattern(
         asked.resource_type, asked.resource_name, field(asked, "resource_pattern_type", 3)
     )
@@ -125,7 +125,7 @@ def is_filter(acl: Acl) -> bool:
 
 
 def check(acl: Acl) -> None:
-    """Refuse an entry that cannot be."""
+    """Refuse an invalid entry."""
     pattern = acl.pattern
     why = None
     if ":" not in acl.principal:
@@ -150,7 +150,7 @@ def check(acl: Acl) -> None:
 
 
 def delete(state: State, request: Any, context: Context) -> Result:
-    """Delete the entries that fit any of the filters."""
+    """Delete the entries matching any of the filters."""
     filters = [filter_of(each) for each in request.filters]
     if any(each.is_unknown for each in filters):
         return Silence.CLOSE
@@ -162,7 +162,7 @@ def delete(state: State, request: Any, context: Context) -> Result:
 
 
 def filter_values(found: list[Acl], code: int) -> Values:
-    """The part of an answer about one filter."""
+    """The part of an answer about a filter."""
     return {
         "error_code": code,
         "error_message": None,

@@ -1,4 +1,4 @@
-"""Refusals with a text, and checks that several requests of administrators share."""
+"""Refusals with a text, and checks shared by requests of administrators."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -33,14 +33,14 @@ def refuse_by_rule(context: Context, topic: str | None = None) -> None:
 
 
 def refuse_without_time(request: Any) -> None:
-    """Refuse an item if the controller is given no time: then it does nothing."""
+    """Refuse an item if the controller is given no time."""
     timeout: timedelta = request.timeout
     if timeout <= timedelta(0):
         raise Refused(ErrorCode.request_timed_out)
 
 
 def refused_if_no_name(name: str) -> None:
-    """Refuse a name that Kafka does not allow for a topic."""
+    """Refuse an invalid name of a topic."""
     why = None
     if not name:
         why = "the empty string is not allowed"
@@ -70,7 +70,7 @@ def refused_replication(state: State, copies: int) -> None:
 
 
 def assigned_nodes(state: State, nodes: Sequence[int], copies: int | None) -> Sequence[int]:
-    """Return the brokers that a partition is assigned to, checked.
+    """Return the assigned brokers of a partition, checked.
 
     Args:
         state: The cluster's state.

@@ -1,4 +1,4 @@
-"""AlterConfigs: all properties of resources at once; a property that is not named is gone."""
+"""AlterConfigs: all properties of resources at once; a property left out is gone."""
 
 from typing import Any
 

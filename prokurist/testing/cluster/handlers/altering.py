@@ -1,4 +1,4 @@
-"""Changes of configurations, for both requests that change them."""
+"""Changes of configurations, for both requests."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ LEVELS: Final = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 
 
 def check_resource(state: State, asked: Any, context: Context) -> ResourceType:
-    """Return the kind of a resource that may be changed."""
+    """Return the kind of a resource, checked."""
     name = asked.resource_name
     refuse_by_rule(context, name)
     try:
@@ -48,7 +48,7 @@ def check_resource(state: State, asked: Any, context: Context) -> ResourceType:
 
 
 def refused_if_another(name: str, context: Context) -> None:
-    """Refuse a name that is not that of the broker that is asked."""
+    """Refuse the name of another broker."""
     try:
         node = int(name)
     except ValueError:
@@ -60,7 +60,7 @@ def refused_if_another(name: str, context: Context) -> None:
 
 
 def given_to(state: State, kind: ResourceType, name: str) -> Mapping[str, str]:
-    """The properties that are set for a resource."""
+    """The properties set for a resource."""
     if kind is ResourceType.TOPIC:
         return state.topics[name].given
     return state.configs.of(kind, name)
@@ -75,7 +75,7 @@ def put(
     *,
     dry: bool,
 ) -> None:
-    """Set the properties of a resource once they are checked."""
+    """Check and set the properties of a resource."""
     try:
         if kind is ResourceType.TOPIC:
             check_topic_config(values)
@@ -111,7 +111,7 @@ def broker_values(state: State, context: Context) -> Mapping[str, str | None]:
 def level_loggers(
     state: State, context: Context, levels: Mapping[str, str | None], *, dry: bool
 ) -> None:
-    """Change the levels of loggers of the broker that is asked; None for the usual one."""
+    """Change the levels of loggers of the broker asked; None for the default."""
     for logger, level in levels.items():
         if logger not in LOGGERS:
             raise Refused(ErrorCode.invalid_config, f"Logger {logger} does not exist!")

@@ -37,7 +37,7 @@ def entity_values(entity: Entity) -> list[Values]:
 
 
 def describe(state: State, request: Any, context: Context) -> Values:
-    """List the entities that fit all components."""
+    """List the entities matching all components."""
     try:
         refuse_by_rule(context)
         check_components(request.components)
@@ -58,7 +58,7 @@ def describe(state: State, request: Any, context: Context) -> Values:
 
 
 def check_components(components: Any) -> None:
-    """Refuse a filter that cannot be."""
+    """Refuse an invalid filter."""
     named = [each.entity_type for each in components]
     for each in components:
         kind, code, why = each.entity_type, ErrorCode.invalid_request, None
@@ -122,7 +122,7 @@ def alter(state: State, request: Any, context: Context) -> Values:
 
 
 def check_entity(given: dict[str, str | None]) -> None:
-    """Refuse an entity that cannot be."""
+    """Refuse an invalid entity."""
     why = None
     if not given:
         why = "Invalid empty client quota entity"
@@ -143,7 +143,7 @@ def check_entity(given: dict[str, str | None]) -> None:
 
 
 def change(state: State, entity: Entity, operations: Any, *, dry: bool) -> None:
-    """Set and remove quotas of one entity; it is forgotten with its last quota."""
+    """Set and remove quotas of an entity; forget an entity with its last quota."""
     known = OF_IPS if IP in dict(entity) else OF_CLIENTS
     quotas = dict(state.quotas.get(entity, {}))
     for each in operations:

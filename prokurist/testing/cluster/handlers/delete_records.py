@@ -11,12 +11,12 @@ from prokurist.testing.cluster.topics import INTERNAL
 from prokurist.testing.cluster.wire import Values
 
 ALL: Final = -1
-"""The offset that stands for the high watermark."""
+"""Special offset of the high watermark."""
 NOWHERE: Final = -1
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
-    """Delete from each partition that this broker leads."""
+    """Delete from each partition led here."""
     return {
         "topics": [
             {

@@ -39,7 +39,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def named_by_both(state: State, asked: list[tuple[Any, Any]]) -> list[Topic]:
-    """The topics that are asked for once by name and once by id."""
+    """The topics named once by name and once by id."""
     names = {name for name, topic_id in asked if topic_id is None}
     ids = {topic_id for name, topic_id in asked if name is None}
     return [each for each in state.topics.values() if each.name in names and each.id in ids]
@@ -72,7 +72,7 @@ def row(name: str | None, topic_id: UUID | None, refused: Refused | None = None)
 
 
 def find(state: State, name: Any, topic_id: Any, *, many: bool) -> Topic:
-    """Return the topic that is to be deleted."""
+    """Return the topic to delete."""
     if name is not None and topic_id is not None:
         text = "You may not specify both topic name and topic id."
         raise Refused(ErrorCode.invalid_request, text)

@@ -95,7 +95,7 @@ def topic_rows(state: State, name: str, context: Context) -> list[Values]:
 
 
 def group_rows(state: State, name: str, context: Context) -> list[Values]:
-    """The properties of a group, whether it is there or not."""
+    """The properties of a group, existing or not."""
     if not name:
         raise Refused(ErrorCode.invalid_request, "Group name must not be empty")
     if name in state.denied_groups:
@@ -123,7 +123,7 @@ def broker_rows(state: State, name: str, context: Context) -> list[Values]:
 
 
 def custom_rows(state: State, context: Context) -> Iterable[Values]:
-    """Properties that an administrator has set and no broker knows."""
+    """Custom properties, set by an administrator and unknown to brokers."""
     given = {
         **state.configs.of(ResourceType.BROKER, EVERY_BROKER),
         **state.configs.of(ResourceType.BROKER, str(context.node)),
@@ -136,19 +136,19 @@ def custom_rows(state: State, context: Context) -> Iterable[Values]:
 
 
 def default_row(name: str, value: str) -> Values:
-    """A property that is set for all brokers."""
+    """A property set for all brokers."""
     known = BROKER_PROPERTIES.get(name, unknown(name))
     found = Value(name, value, Source.EVERY_BROKER)
     return row_of(known, found, [found])
 
 
 def unknown(name: str) -> Property:
-    """A property that no broker knows: its value is not shown."""
+    """A property unknown to brokers, with a hidden value."""
     return Property(name, Kind.UNKNOWN, None, read_only=True)
 
 
 def logger_rows(state: State, name: str, context: Context) -> list[Values]:
-    """The levels of the loggers of the broker that is asked."""
+    """The levels of the loggers of the broker asked."""
     refused_if_another(name, context, "expected {} but received {}")
     return [
         {
@@ -166,7 +166,7 @@ def logger_rows(state: State, name: str, context: Context) -> list[Values]:
 
 
 def refused_if_another(name: str, context: Context, form: str) -> None:
-    """Refuse a name that is not that of the broker that is asked."""
+    """Refuse the name of another broker."""
     try:
         node = int(name)
     except ValueError:

@@ -14,7 +14,7 @@ CAPACITY: Final = 1 << 40
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
-    """Describe the copies of topics, or of all, that this broker has."""
+    """Describe the copies of topics, or of all, on this broker."""
     code = context.refusals.whole()
     asked = (
         dict.fromkeys(state.topics)
@@ -47,7 +47,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def copies(topic: Topic, indexes: Any, node: int) -> list[dict[str, Any]]:
-    """The copies of a topic's partitions that a broker has."""
+    """The copies of a topic's partitions on a broker."""
     return [
         {
             "partition_index": each.index,

@@ -21,7 +21,7 @@ NOT_NEEDED: Final = "Leader election not needed for topic partition."
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
-    """Elect for partitions, or for all; of all only those that need it are answered."""
+    """Elect for partitions; without names answer only for needed elections."""
     kind = field(request, "election_type", PREFERRED)
     every = request.topic_partitions is None
     rows = []
@@ -46,7 +46,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 
 def asked_for(state: State, request: Any) -> Iterator[tuple[str, list[int]]]:
-    """The topics and partitions that are asked for."""
+    """The topics and partitions of a request."""
     if request.topic_partitions is None:
         for topic in state.topics.values():
             yield topic.name, [each.index for each in topic.partitions]
@@ -77,7 +77,7 @@ def elect(state: State, name: str, index: int, kind: int, context: Context) -> N
 
 
 def chosen(state: State, partition: Partition, kind: int) -> int:
-    """Return the broker that is to lead."""
+    """Return the new leader."""
     preferred = partition.replicas[0]
     if kind == UNCLEAN:
         if partition.leader != NO_LEADER:

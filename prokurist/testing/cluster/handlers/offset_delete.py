@@ -1,4 +1,4 @@
-"""OffsetDelete: committed offsets of a group, of topics that no member reads."""
+"""OffsetDelete: committed offsets of a group, of topics without readers."""
 
 import struct
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ def delete(
     subscribed: set[str],
     context: Context,
 ) -> int:
-    """Delete one offset; the error code if it may not be."""
+    """Delete an offset, or return the error code of the refusal."""
     code = context.refusals.part(name, partition)
     if code:
         return code
@@ -81,7 +81,7 @@ def delete(
 
 
 def subscribed_topics(group: Group) -> set[str]:
-    """The topics that members read."""
+    """The topics read by members."""
     membership = group.membership
     if not isinstance(membership, ClassicGroup):
         return {name for each in membership.members.values() for name in each.names}
@@ -93,7 +93,7 @@ def subscribed_topics(group: Group) -> set[str]:
 
 
 def topics_in(metadata: bytes) -> Iterable[str]:
-    """The topics in a consumer's subscription; none where it cannot be read."""
+    """The topics in a consumer's subscription; none of malformed bytes."""
     try:
         _, count = struct.unpack_from(">hi", metadata)
         at, names = 6, []
