@@ -4,6 +4,11 @@ from typing import Final
 
 from prokurist.testing.cluster.apis import ApiName
 from tests.conformance import (
+    administering_configs,
+    administering_groups,
+    administering_places,
+    administering_security,
+    administering_topics,
     classic,
     cluster_facts,
     committing,
@@ -46,8 +51,33 @@ ON_ONE_NODE: Final[Catalogue] = [
     (cluster_facts.topics_by_name, ("Metadata",)),
     (cluster_facts.topics_by_id, ("Metadata",)),
     (cluster_facts.coordinators, ("FindCoordinator",)),
-    (cluster_facts.new_topics, ("CreateTopics",)),
+    (administering_topics.topics_created, ("CreateTopics",)),
+    (administering_topics.names_of_topics, ()),
+    (administering_topics.topics_assigned, ()),
+    (administering_topics.topics_configured, ()),
+    (administering_topics.limits_of_properties, ()),
+    (administering_topics.topics_deleted, ("DeleteTopics",)),
+    (administering_topics.topics_deleted_by_id, ()),
+    (administering_topics.partitions_created, ("CreatePartitions",)),
+    (administering_topics.partitions_in_pages, ()),
+    (administering_configs.configs_described, ("DescribeConfigs",)),
+    (administering_configs.configs_altered, ("IncrementalAlterConfigs",)),
+    (administering_configs.resources_altered, ()),
+    (administering_configs.brokers_altered, ()),
+    (administering_configs.loggers_altered, ()),
+    (administering_configs.configs_replaced, ("AlterConfigs",)),
     (cluster_facts.cluster_described, ("DescribeCluster",)),
+    (
+        administering_groups.groups_administered,
+        ("DescribeGroups", "ListGroups", "DeleteGroups"),
+    ),
+    (administering_groups.members_administered, ("DescribeGroups",)),
+    (administering_groups.offsets_administered, ("OffsetCommit",)),
+    (administering_groups.offsets_deleted, ()),
+    (administering_groups.records_deleted, ("DeleteRecords",)),
+    (administering_places.elections_not_needed, ("ElectLeaders",)),
+    (administering_places.reassignments_refused, ("AlterPartitionReassignments",)),
+    (administering_places.log_directories, ("DescribeLogDirs",)),
     (idempotence.producer_ids, ("InitProducerId",)),
     (idempotence.repetitions_and_gaps, ("Produce",)),
     (idempotence.epochs_of_producers, ()),
@@ -141,6 +171,7 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
     (consumer.consumer_static_seats, ()),
     (consumer.consumer_two_protocols, ()),
     (transacting_offsets.offsets_of_consumer_members, ()),
+    (administering_groups.consumers_administered, ()),
     (consumer.consumer_described, ("ConsumerGroupDescribe",)),
     (consumer.consumer_subscriptions, ("ConsumerGroupHeartbeat",)),
     (consumer.consumer_full_heartbeats, ("ConsumerGroupHeartbeat",)),
@@ -150,7 +181,16 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
 """Scenarios of the consumer protocol: 4.x only. Kafka 3.9 had it in early access, and its first
 group epoch is 1 and not 2, so every request that names an epoch would be another request."""
 
+ON_A_GUARDED_NODE: Final[Catalogue] = [
+    (administering_security.acls_made, ("CreateAcls",)),
+    (administering_security.acls_filtered, ("DescribeAcls", "DeleteAcls")),
+    (administering_security.scram_credentials, ()),
+    (administering_security.client_quotas, ("AlterClientQuotas", "DescribeClientQuotas")),
+]
+"""Scenarios on a node with an authorizer."""
+
 ON_THREE_NODES: Final[Catalogue] = [
+    (administering_places.elections_on_three, ()),
     (several_nodes.leaders_elsewhere, ("Fetch",)),
     (several_nodes.epochs_of_moved_leaders, ()),
     (several_nodes.preferred_replicas, ()),

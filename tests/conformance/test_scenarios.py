@@ -9,6 +9,7 @@ from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import (
     AT_TRANSACTION_VERSION_1,
     OF_THE_CONSUMER_PROTOCOL,
+    ON_A_GUARDED_NODE,
     ON_A_NODE_OF_ITS_OWN,
     ON_A_NODE_THAT_FORGETS,
     ON_NODES_OF_THEIR_OWN,
@@ -55,6 +56,18 @@ def test_one_node(
     if (scenario, apis) in OF_THE_CONSUMER_PROTOCOL and version == "3.9.2":
         pytest.skip("Kafka 3.9 had the consumer protocol in early access: other epochs")
     hold(pair, version, scenario, apis)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "apis"),
+    ON_A_GUARDED_NODE,
+    ids=[each.__name__ for each, _ in ON_A_GUARDED_NODE],
+)
+def test_a_guarded_node(
+    guarded_pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
+) -> None:
+    """The requests of a scenario, sent to a node with an authorizer."""
+    hold(guarded_pair, version, scenario, apis)
 
 
 @pytest.mark.minutes
@@ -140,6 +153,7 @@ def test_every_accepted_difference_is_documented() -> None:
 def test_every_accepted_difference_names_scenarios_that_there_are() -> None:
     """So that each is looked for somewhere."""
     several = [*ON_THREE_NODES, *ON_NODES_OF_THEIR_OWN, *ON_PATIENT_NODES]
+    several += ON_A_GUARDED_NODE
     several += [*ON_NODES_THAT_COORDINATE_ALONE, *ON_A_NODE_THAT_FORGETS]
     names = {each.__name__ for each, _ in [*EVERYTHING, *ON_A_NODE_OF_ITS_OWN, *several]}
     names |= {each.__name__ for each in GRAMMARS}

@@ -17,6 +17,8 @@ FIXED: Final = {
     "int16": "h",
     "int32": "i",
     "int64": "q",
+    "uint16": "H",
+    "float64": "d",
 }
 """Kinds of a fixed size, as `struct` calls them."""
 

@@ -68,6 +68,93 @@ VALUES: dict[str, dict[str, Any]] = {
     "CreateTopics": {
         "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
     },
+    "DeleteTopics": {"topics": [{"name": "made", "topic_id": None}], "topic_names": ["made"]},
+    "CreatePartitions": {"topics": [{"name": "orders", "count": 4, "assignments": None}]},
+    "DescribeTopicPartitions": {"topics": [{"name": "orders"}], "cursor": None},
+    "DescribeConfigs": {
+        "resources": [
+            {"resource_type": 2, "resource_name": "orders", "configuration_keys": None}
+        ],
+        "include_synonyms": True,
+    },
+    "AlterConfigs": {
+        "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
+    },
+    "IncrementalAlterConfigs": {
+        "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
+    },
+    "ListConfigResources": {},
+    "DescribeAcls": {
+        "resource_type_filter": 1,
+        "resource_name_filter": None,
+        "pattern_type_filter": 1,
+        "operation": 1,
+        "permission_type": 1,
+    },
+    "CreateAcls": {
+        "creations": [
+            {
+                "resource_type": 2,
+                "resource_name": "orders",
+                "resource_pattern_type": 3,
+                "principal": "User:anna",
+                "host": "*",
+                "operation": 3,
+                "permission_type": 3,
+            }
+        ]
+    },
+    "DeleteAcls": {
+        "filters": [
+            {
+                "resource_type_filter": 1,
+                "resource_name_filter": None,
+                "pattern_type_filter": 1,
+                "operation": 1,
+                "permission_type": 1,
+            }
+        ]
+    },
+    "DescribeLogDirs": {"topics": None},
+    "ElectLeaders": {
+        "topic_partitions": [{"topic": "orders", "partitions": (0,)}],
+        "timeout": timedelta(seconds=5),
+    },
+    "AlterPartitionReassignments": {
+        "topics": [
+            {"name": "orders", "partitions": [{"partition_index": 0, "replicas": (1, 2)}]}
+        ],
+        "timeout": timedelta(seconds=5),
+    },
+    "ListPartitionReassignments": {"topics": None},
+    "DescribeClientQuotas": {},
+    "AlterClientQuotas": {
+        "entries": [
+            {
+                "entity": [{"entity_type": "user", "entity_name": "anna"}],
+                "ops": [{"key": "producer_byte_rate", "value": 1000.0, "remove": False}],
+            }
+        ]
+    },
+    "DescribeUserScramCredentials": {"users": [{"name": "anna"}]},
+    "AlterUserScramCredentials": {
+        "upsertions": [
+            {
+                "name": "anna",
+                "mechanism": 1,
+                "iterations": 4096,
+                "salt": b"?",
+                "salted_password": b"?",
+            }
+        ]
+    },
+    "DeleteRecords": {
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "offset": 0}]}]
+    },
+    "OffsetDelete": {
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
+    },
     "InitProducerId": {"transactional_id": None},
     "AddPartitionsToTxn": {
         "v3_and_below_transactional_id": "billing",
