@@ -1,4 +1,4 @@
-"""The engine of the admin client: items, repetitions, deadlines, and brokers that are silent."""
+"""The engine of the admin client: items, repetitions, deadlines, and silent brokers."""
 
 import pickle
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 from prokurist.admin import KafkaAdmin, NewTopic
 from prokurist.errors import (
     AdminException,
-    DisconnectException,
     IllegalStateException,
     InvalidReplicationFactorException,
     InvalidTopicException,
@@ -20,8 +19,10 @@ from prokurist.errors import (
 )
 from tests.simulation.world import World
 
+pytestmark = pytest.mark.usefixtures("closed_at_the_end")
 
-def made(nodes: int = 3, **keys: object) -> tuple[World, KafkaAdmin]:
+
+def made(nodes: int = 3, **keys: Any) -> tuple[World, KafkaAdmin]:
     """A world, and an admin client that knows its brokers."""
     world = World(nodes=nodes)
     admin = world.admin(**keys)
@@ -58,7 +59,9 @@ def test_each_item_has_its_own_outcome() -> None:
         results["b"]
     with pytest.raises(InvalidReplicationFactorException):
         dict(results)
-    with pytest.raises(AdminException, match="create_topics: 1 of 3 failed: b: Invalid") as all_:
+    with pytest.raises(
+        AdminException, match="create_topics: 1 of 3 failed: b: Invalid"
+    ) as all_:
         results.check()
     assert all_.value.errors.keys() == {"b"}
     assert not all_.value.may_have_happened
@@ -97,7 +100,7 @@ def test_an_error_without_a_lost_answer_is_not_judged() -> None:
     error = error_of(lambda: admin.create_topic("warm", 1))
     assert isinstance(error, TopicExistsException)
     assert not error.may_have_happened
-    assert asked(world, "Metadata") == asked(world, "CreateTopics") or len(asked(world)) == 1
+    assert len(asked(world)) == 1
 
 
 def test_items_of_a_silent_broker_fail_at_the_deadline_with_their_ledger() -> None:
@@ -202,7 +205,6 @@ def test_visible_everywhere() -> None:
 
 def test_an_uncertain_refusal_may_have_happened() -> None:
     """B602: REQUEST_TIMED_OUT and UNKNOWN_SERVER_ERROR do not say that nothing was done."""
-    _, admin = made()
     world, admin = made(nodes=1)
     world.control.fail("CreateTopics", -1, times=1)
     assert error_of(lambda: admin.create_topic("a", 1)).may_have_happened
@@ -289,4 +291,3 @@ def test_a_connection_that_ends_is_no_lost_answer_where_nothing_was_written() ->
     world.control.disconnect()
     topic = admin.create_topic("a", 1, timeout=5)
     assert not topic.earlier_attempt
-    assert not isinstance(topic, DisconnectException)
