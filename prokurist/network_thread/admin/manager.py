@@ -56,6 +56,9 @@ class AdminManager:
             KafkaException: Nothing could be asked, of any item.
         """
         job = AdminJob(self._tools, call, work, operation_of(work))
+        if not self._tools.metadata.cluster.version:
+            # Where only bootstrap addresses are known, none could be passed over for another.
+            await self._tools.metadata.refreshed(call, "the brokers of the cluster")
         if job.operation.prepare is not None:
             await job.operation.prepare(job)
         await self._settle(job, job.unsettled(work.items))

@@ -24,6 +24,7 @@ from prokurist.types import Node
 Response = TypeVar("Response")
 
 MOST: Final = 5.0
+MOST_FOR_A_SIGN: Final = 1.0
 SHARE: Final = 1 / 3
 """Seconds, and share of the time that is left, that a broker may be silent."""
 
@@ -34,11 +35,13 @@ class Patience:
     Args:
         tools: The client core.
         call: The call that waits.
+        most: Seconds that a broker may be silent, at most.
     """
 
-    def __init__(self, tools: AdminTools, call: Call) -> None:
+    def __init__(self, tools: AdminTools, call: Call, most: float = MOST) -> None:
         self._tools = tools
         self._call = call
+        self._most = most
         self._passed: set[int] = set()
 
     def others(self, node: Node) -> bool:
@@ -54,7 +57,7 @@ class Patience:
 
     async def _await(self, node: Node, answer: Promise[Any]) -> Any:
         timer = self._tools.timer
-        seconds = min(self._call.deadline.remaining(timer.now) * SHARE, MOST)
+        seconds = min(self._call.deadline.remaining(timer.now) * SHARE, self._most)
         wait = Interruptible(answer)
 
         def pass_over() -> None:
@@ -87,7 +90,7 @@ class AnsweringBroker(Controller):
         super().__init__(tools.metadata)
         self._client = tools.client
         self._timer = tools.timer
-        self._patience = Patience(tools, call)
+        self._patience = Patience(tools, call, MOST_FOR_A_SIGN)
 
     async def find(self, call: Call) -> Node | None:
         """See `Route`."""

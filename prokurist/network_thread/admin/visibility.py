@@ -4,9 +4,10 @@ Thread: the network thread alone. The outcome of each topic stands before: when 
 deadline comes first, it says `visible=False`, and is no error.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from prokurist.errors import (
     BrokerNotAvailableException,
@@ -22,6 +23,9 @@ from prokurist.network_thread.error_actions import METADATA, Action
 from prokurist.network_thread.operations.operation import Promise, Withdrawn, all_of, begin
 from prokurist.network_thread.wire.metadata import Metadata, MetadataAnswer, TopicMetadata
 from prokurist.types import Node
+
+BY_NAME: Final[Mapping[Hashable, str]] = MappingProxyType({})
+"""Items are names."""
 
 
 class Sight(Question[MetadataAnswer]):
@@ -77,36 +81,45 @@ class Sight(Question[MetadataAnswer]):
 
 
 async def await_everywhere(
-    job: AdminJob, is_seen: Callable[[str, TopicMetadata | None], bool]
+    job: AdminJob,
+    is_seen: Callable[[str, TopicMetadata | None], bool],
+    names: Mapping[Hashable, str] = BY_NAME,
 ) -> None:
-    """Wait until all live brokers know of the change of each topic that has succeeded."""
+    """Wait until all live brokers know of the change of each topic that has succeeded.
+
+    Args:
+        job: The job.
+        is_seen: Judges a broker's metadata of a topic, or None where it knows none.
+        names: The names of items that are ids.
+    """
     call = job.call
-    values: dict[str, Any] = {
-        name: replace(value, visible=False)
-        for name, value in call.values().items()
-        if isinstance(name, str)
-    }
-    for name, value in values.items():
-        call.settle(name, value)
-    if not values:
+    items: dict[str, list[Hashable]] = {}
+    for item, value in call.values().items():
+        call.settle(item, replace(value, visible=False))
+        name = names.get(item, item)
+        if isinstance(name, str):
+            items.setdefault(name, []).append(item)
+    if not items:
         return
+    values: dict[Any, Any] = call.values()
     brokers = await each_broker(job.tools.metadata, call)
-    unseen = dict.fromkeys(values, len(brokers))
+    unseen = dict.fromkeys(items, len(brokers))
 
     def seen(name: str) -> None:
         unseen[name] -= 1
         if not unseen[name]:
-            call.settle(name, replace(values[name], visible=True))
+            for item in items[name]:
+                call.settle(item, replace(values[item], visible=True))
 
     async def look(route: Route) -> None:
-        left: dict[str, None] = dict.fromkeys(values)
+        left: dict[str, None] = dict.fromkeys(items)
 
         def note(name: str) -> None:
             left.pop(name, None)
             seen(name)
 
         try:
-            await job.tools.attempts.ask(route, Sight(job, values, is_seen, note))
+            await job.tools.attempts.ask(route, Sight(job, items, is_seen, note))
         except Withdrawn:
             raise
         except KafkaException as error:

@@ -3,11 +3,15 @@
 Thread: any; tables, and what they say of echoes.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from prokurist.errors import KafkaException, TopicExistsException
+from prokurist.errors import (
+    KafkaException,
+    TopicExistsException,
+    UnsupportedVersionException,
+)
 from prokurist.events.admin.topics import (
     PartitionsToCreate,
     TopicsToCreate,
@@ -132,24 +136,23 @@ async def names_and_ids(job: AdminJob, items: Sequence[Hashable]) -> Groups:
     return [*await any_broker(job, names), *await any_broker(job, ids)]
 
 
-def metadata_of(job: AdminJob, items: Items) -> Metadata:
+def metadata_of(items: Iterable[Hashable], *, operations: bool = False) -> Metadata:
     """Ask about topics, all by name or all by id."""
     names = tuple(each for each in items if isinstance(each, str))
     ids = tuple(each for each in items if isinstance(each, UUID))
-    return Metadata(
-        names if names or not ids else None, ids, with_operations=job.work.operations
-    )
+    return Metadata(names if not ids else None, ids, with_operations=operations)
 
 
 def descriptions_of(job: AdminJob, answer: MetadataAnswer) -> ItemsAnswer:
     """Read the descriptions of topics, by name and by id."""
+    del job
     nodes = {each.id: each for each in answer.brokers}
     rows: dict[Hashable, ItemAnswer] = {}
     for each in answer.topics:
-        key: Hashable = each.name if each.name in job.work.items else each.topic_id
         # With unknown leaders the rest of the topic is there.
         fault = each.error if each.name is None or not each.partitions else 0
-        rows[key] = ItemAnswer(fault) if fault else ItemAnswer(value=description(each, nodes))
+        row = ItemAnswer(fault) if fault else ItemAnswer(value=description(each, nodes))
+        rows |= {each.name: row, each.topic_id: row}
     return ItemsAnswer(rows, answer.error)
 
 
@@ -262,27 +265,27 @@ async def check_partitions(
 
 
 async def look_up_ids(job: AdminJob) -> None:
-    """Find the ids of topics that are to be deleted by name.
+    """Find the ids of topics that are to be deleted by name, and the names of ids.
 
     So a repetition cannot delete a topic of the same name that was made again meanwhile. A
-    name that the asked broker does not know is left to the controller.
+    topic that the asked broker does not know is left to the controller.
     """
-    names = tuple(each for each in job.work.items if isinstance(each, str))
-    ids: dict[str, UUID] = {}
-    job.notes["ids"] = ids
-    most = job.operation.most
-    for start in range(0, len(names), most):
-        route = AnyBroker(job.tools.metadata.brokers)
+    job.notes["ids"] = ids = {}
+    job.notes["names"] = names = {}
+    for route, part in await names_and_ids(job, list(job.work.items)):
         try:
-            answer = await job.ask(route, Metadata(names[start : start + most]), METADATA)
+            answer = await job.ask(route, metadata_of(part), METADATA)
         except Withdrawn:
             raise
+        except UnsupportedVersionException:
+            continue  # It knows no ids, and will refuse to delete by one.
         except KafkaException as error:
             job.give_up(job.work.items, error)
             return
         for topic in answer.topics:
             if topic.name is not None and topic.topic_id is not None:
                 ids[topic.name] = topic.topic_id
+                names[topic.topic_id] = topic.name
 
 
 def topics_to_delete(job: AdminJob, items: Items, seconds: float) -> DeleteTopics:
@@ -323,13 +326,14 @@ async def await_deleted(job: AdminJob) -> None:
     """Wait until no live broker knows the topics."""
     if not job.work.wait:
         return
-    ids = job.notes["ids"]
+    # A topic that was made again under the name has another id.
+    deleted_ids = frozenset(job.notes["ids"].values())
 
     def is_gone(name: str, topic: TopicMetadata | None) -> bool:
         del name
-        return topic is None or topic.topic_id not in ids.values()
+        return topic is None or topic.topic_id not in deleted_ids
 
-    await await_everywhere(job, is_gone)
+    await await_everywhere(job, is_gone, job.notes["names"])
 
 
 OPERATIONS: Final = {
@@ -373,7 +377,7 @@ OPERATIONS: Final = {
         table=DESCRIBE_TOPICS,
         again=Again.QUESTION,
         place=names_and_ids,
-        message=lambda job, items, _seconds: metadata_of(job, items),
+        message=lambda job, items, _seconds: metadata_of(items, operations=job.work.operations),
         rows=descriptions_of,
     ),
 }

@@ -25,7 +25,13 @@ from prokurist.network_thread.wire.apis import (
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import known, milliseconds, or_minus_one
-from prokurist.types.topics import CreatedPartitions, CreatedTopic, NewPartitions, NewTopic
+from prokurist.types.topics import (
+    CreatedPartitions,
+    CreatedTopic,
+    DeletedTopic,
+    NewPartitions,
+    NewTopic,
+)
 
 NO_IDS: Final[Mapping[str, UUID]] = MappingProxyType({})
 
@@ -144,7 +150,7 @@ class DeleteTopics:
                 key = topic_id
             if key is None:
                 raise Malformed(f"topic id {topic_id} was not asked for")
-            rows.append((key, item_of(row, topic_id)))
+            rows.append((key, item_of(row, DeletedTopic(topic_id))))
         return answer_of(body, rows)
 
 

@@ -27,7 +27,13 @@ from prokurist.types.configs import (
     Subtract,
 )
 from prokurist.types.operations import AclOperation
-from prokurist.types.topics import CreatedPartitions, CreatedTopic, NewPartitions, NewTopic
+from prokurist.types.topics import (
+    CreatedPartitions,
+    CreatedTopic,
+    DeletedTopic,
+    NewPartitions,
+    NewTopic,
+)
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
 
 TOPIC = ConfigResource.topic("orders")
@@ -128,7 +134,7 @@ EXCHANGES = (
                 {"name": "orders", "topic_id": None, "error_code": 0, "error_message": None},
             ),
         },
-        lambda _: ItemsAnswer({"orders": ItemAnswer()}, throttle=0.25),
+        lambda _: ItemsAnswer({"orders": ItemAnswer(value=DeletedTopic())}, throttle=0.25),
     ),
     Exchange(
         "create_partitions",
