@@ -5,7 +5,6 @@ Thread: any application thread.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TypeVar
 from uuid import UUID
 
 from prokurist.admin.arguments import mapping_of, require_kind, require_name, topics_of
@@ -27,8 +26,6 @@ from prokurist.types.topics import (
     TopicDescription,
     TopicListing,
 )
-
-TopicT = TypeVar("TopicT", str, UUID, str | UUID)
 
 
 class Topics(AdminCalls):
@@ -129,11 +126,11 @@ class Topics(AdminCalls):
 
     def delete_topics(
         self,
-        topics: Iterable[TopicT],
+        topics: Iterable[str | UUID],
         *,
         wait: bool = False,
         timeout: float | timedelta | None = None,
-    ) -> Results[TopicT, DeletedTopic]:
+    ) -> Results[str | UUID, DeletedTopic]:
         """Delete topics, by name or by id, each by itself.
 
         The id of a name is looked up, and the topic is deleted by its id where brokers know
@@ -205,11 +202,11 @@ class Topics(AdminCalls):
 
     def describe_topics(
         self,
-        topics: Iterable[TopicT],
+        topics: Iterable[str | UUID],
         *,
         operations: bool = False,
         timeout: float | timedelta | None = None,
-    ) -> Results[TopicT, TopicDescription]:
+    ) -> Results[str | UUID, TopicDescription]:
         """Describe topics and their partitions, by name or by id.
 
         Args:
