@@ -22,6 +22,24 @@ from prokurist.types.configs import (
     Subtract,
 )
 from prokurist.types.operations import AclOperation
+from prokurist.types.quorums import (
+    FeatureLevels,
+    FeatureUpdate,
+    QuorumChange,
+    QuorumDescription,
+    QuorumReplica,
+    Upgrade,
+)
+from prokurist.types.records import ListedOffset, OffsetSpec
+from prokurist.types.replicas import (
+    Cancel,
+    Election,
+    LogDir,
+    Reassignment,
+    ReassignmentAccepted,
+    Replica,
+    ReplicaInLogDir,
+)
 from prokurist.types.topics import (
     CreatedPartitions,
     CreatedTopic,
@@ -35,6 +53,7 @@ from prokurist.types.topics import (
 __all__ = [
     "AclOperation",
     "Append",
+    "Cancel",
     "ClusterDescription",
     "ConfigChange",
     "ConfigEntry",
@@ -46,14 +65,28 @@ __all__ = [
     "CreatedTopic",
     "Delete",
     "DeletedTopic",
+    "Election",
+    "FeatureLevels",
+    "FeatureUpdate",
     "KafkaAdmin",
+    "ListedOffset",
     "Listing",
+    "LogDir",
     "NewPartitions",
     "NewTopic",
+    "OffsetSpec",
+    "QuorumChange",
+    "QuorumDescription",
+    "QuorumReplica",
+    "Reassignment",
+    "ReassignmentAccepted",
+    "Replica",
+    "ReplicaInLogDir",
     "ResourceKind",
     "Results",
     "Set",
     "Subtract",
     "TopicDescription",
     "TopicListing",
+    "Upgrade",
 ]

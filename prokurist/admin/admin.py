@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from prokurist.admin.cluster import ClusterCalls
 from prokurist.admin.configs import Configs
+from prokurist.admin.quorum import Quorum
+from prokurist.admin.records import Records
+from prokurist.admin.replicas import Replicas
 from prokurist.admin.topics import Topics
 from prokurist.application import at_exit
 from prokurist.application.call_runner import LAST_TURN, TURN
@@ -39,7 +42,7 @@ CLOSE: Final = 5.0
 """Seconds for a `close` that is given no timeout: nothing is left to do but to end a thread."""
 
 
-class KafkaAdmin(Topics, Configs, ClusterCalls):
+class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum):
     """An admin client in which every call answers by its deadline, item by item.
 
     Many threads may use one. A call about several items returns `Results`: what has succeeded

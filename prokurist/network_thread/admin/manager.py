@@ -136,9 +136,8 @@ class AdminManager:
             if isinstance(error, UnsupportedVersionException) and operation.older is not None:
                 job.operation = operation.older
                 return left
-            if isinstance(error, BrokerNotAvailableException) and (
-                operation.place is every_broker
-            ):
+            gone = isinstance(error, BrokerNotAvailableException)
+            if gone and operation.place is every_broker and not job.work.items:
                 for item in left:
                     job.call.drop(item)
             else:

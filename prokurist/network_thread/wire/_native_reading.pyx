@@ -27,10 +27,11 @@ cdef enum:
     READ_AGAIN = 1 << 16
 
 cdef enum:
-    BOOL, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
+    BOOL, UNSIGNED, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
 
 cdef dict KINDS = {
     "?": (BOOL, 1), "b": (SIGNED, 1), "h": (SIGNED, 2), "i": (SIGNED, 4), "q": (SIGNED, 8),
+    "H": (UNSIGNED, 2),
 }
 """What each of the letters of `struct` stands for, and how many bytes it takes."""
 cdef dict OTHERS = {
@@ -91,6 +92,8 @@ cdef object fixed(Walk* walk, int kind, int size):
     raw = big_endian(walk, size)
     if kind == BOOL:
         return raw != 0
+    if kind == UNSIGNED:
+        return raw
     if size == 1:
         return <int8_t>raw
     if size == 2:

@@ -15,6 +15,7 @@ FIXED: Final = {
     "bool": "?",
     "int8": "b",
     "int16": "h",
+    "uint16": "H",
     "int32": "i",
     "int64": "q",
 }

@@ -9,12 +9,22 @@ from typing import Any, Final
 
 from prokurist.events.admin.work import Work
 from prokurist.network_thread.admin.job import AdminOperation
-from prokurist.network_thread.admin.operations import cluster, configs, topics
+from prokurist.network_thread.admin.operations import (
+    cluster,
+    configs,
+    quorum,
+    records,
+    replicas,
+    topics,
+)
 
 OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **topics.OPERATIONS,
     **configs.OPERATIONS,
     **cluster.OPERATIONS,
+    **records.OPERATIONS,
+    **replicas.OPERATIONS,
+    **quorum.OPERATIONS,
 }
 """The operation of each kind of work."""
 
