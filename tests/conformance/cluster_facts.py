@@ -1,7 +1,6 @@
-"""Scenarios of ApiVersions, Metadata, FindCoordinator, CreateTopics and DescribeCluster."""
+"""Scenarios of ApiVersions, Metadata, FindCoordinator and DescribeCluster."""
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from tests.conformance.stage import Stage
@@ -75,23 +74,6 @@ def coordinators(stage: Stage) -> None:
     if version >= 4:
         for several in ([stage.name, f"{stage.name}-2"], [], [stage.name, stage.name]):
             stage.ask("a", "FindCoordinator", version, key_type=0, coordinator_keys=several)
-
-
-def new_topics(stage: Stage) -> None:
-    """Topics that can be made, that cannot, and that are there."""
-    for name, more in (
-        (f"{stage.name}-a", {}),
-        (f"{stage.name}-a", {}),
-        (f"{stage.name}-b", {"num_partitions": 0}),
-        (f"{stage.name}-b", {"replication_factor": 9}),
-        (f"{stage.name}-b", {"num_partitions": 2}),
-        ("a b", {}),
-    ):
-        row = {"name": name, "num_partitions": 1, "replication_factor": 1, **more}
-        for dry in (True, False):
-            _wait = timedelta(seconds=20)
-            stage.ask("a", "CreateTopics", topics=[row], timeout=_wait, validate_only=dry)
-        stage.quietly("a", "Metadata", 12, topics=[{"name": name}])
 
 
 def cluster_described(stage: Stage) -> None:

@@ -36,6 +36,10 @@ OF_VERSION: Final[dict[str, dict[str, object]]] = {
 }
 
 
+FILE: Final = {"log.retention.ms": "-1", "log.index.size.max.bytes": "65536"}
+"""Properties of topics in the files of real nodes."""
+
+
 def settings(version: str) -> GroupSettings:
     """What the model's brokers are told, so that they are like the real ones."""
     return GroupSettings(
@@ -64,6 +68,10 @@ def paired(stack: ExitStack, version: str, nodes: int, more: Mapping[str, object
     broker = EmbeddedBroker(nodes, groups=settings(version), transactions=transactions)
     model = stack.enter_context(broker)
     model.let_followers_serve()
+    with model._change() as (cluster, _):
+        cluster.state.configs.file = dict(FILE)
+        if version == "3.9.2":
+            cluster.state.configs.given.clear()
     return Pair(RealSide(kafka), ModelSide(model))
 
 

@@ -35,7 +35,8 @@ class ModelSide(Side):
             self._broker.create_topic(each, partitions, replication=1)
             with self._broker._change() as (cluster, _):
                 topic = cluster.state.topics[each]
-                topic.configure(topic.config.with_given(config or {}))
+                topic.given = named(config)
+                cluster.state.configs_changed(topic)
         return {each: self._id_of(each) for each in names}
 
     def place_topic(
@@ -50,7 +51,8 @@ class ModelSide(Side):
             topic = cluster.state.topics[name]
             for each, nodes in zip(topic.partitions, replicas, strict=True):
                 each.replicas, each.isr, each.leader = tuple(nodes), list(nodes), nodes[0]
-            topic.configure(topic.config.with_given(config or {}))
+            topic.given = named(config)
+            cluster.state.configs_changed(topic)
         return self._id_of(name)
 
     def delete_topic(self, name: str) -> None:
@@ -128,6 +130,9 @@ class ModelSide(Side):
         number = self._producers[f"{name}-{who}"]
         self._broker.end_transaction(TopicPartition(name, partition), number, committed=commit)
 
+    def settle_metadata(self) -> None:
+        """At once: the model's brokers know what one of them has answered."""
+
     def configure_group(self, group: str, **settings: str) -> None:
         """For all groups: the model has no configuration of one."""
         raise NotImplementedError
@@ -135,3 +140,8 @@ class ModelSide(Side):
     def _id_of(self, name: str) -> UUID:
         with self._broker._change() as (cluster, _):
             return cluster.state.topics[name].id
+
+
+def named(config: Mapping[str, str] | None) -> dict[str, str]:
+    """A topic's properties by Kafka's names."""
+    return {name.replace("_", "."): value for name, value in (config or {}).items()}

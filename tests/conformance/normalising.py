@@ -4,6 +4,7 @@ Ids that a broker makes are replaced by names in the order of their appearance, 
 and clocks by constants, texts by whether there is one; arrays without an order are sorted.
 """
 
+import re
 import struct
 import time
 from collections.abc import Mapping
@@ -18,15 +19,33 @@ DROPPED: Final = frozenset(
         "throttle_time",
         "cluster_id",
         "client_host",
-        "configs",
+        "documentation",
         "supported_features",
         "finalized_features",
         "finalized_features_epoch",
     }
 )
-"""Fields of this machine, this moment, and of a broker's configuration."""
+"""Fields of this machine and of this moment, and texts that the model has not got."""
 
 TEXTS: Final = frozenset({"error_message", "batch_index_error_message"})
+EXACT: Final = frozenset(
+    {
+        "CreateTopics",
+        "DeleteTopics",
+        "CreatePartitions",
+        "DescribeConfigs",
+        "IncrementalAlterConfigs",
+        "AlterConfigs",
+        "ConsumerGroupDescribe",
+        "DescribeCluster",
+        "DescribeGroups",
+    }
+)
+"""APIs whose texts a client shows to an administrator: they are compared to the letter."""
+NODE: Final = re.compile(r"\b(broker|expected|received|Node) (-?\d+)\b")
+"""A node id in such a text."""
+OF_A_NODE: Final = frozenset({4, 8})
+"""Types of a resource that is called by the id of a node."""
 NODES: Final = frozenset(
     {
         "node_id",
@@ -38,6 +57,8 @@ NODES: Final = frozenset(
         "isr_nodes",
         "offline_replicas",
         "preferred_read_replica",
+        "broker_ids",
+        "replicas",
     }
 )
 """Fields that name brokers, whose ids begin at 0 in a real Kafka and at 1 in the model."""
@@ -56,6 +77,17 @@ UNORDERED: Final = frozenset(
         ("ConsumerGroupHeartbeat", "partitions"),
         ("Produce", "responses"),
         ("Produce", "partition_responses"),
+        ("OffsetDelete", "topics"),
+        ("OffsetDelete", "partitions"),
+        ("DeleteRecords", "topics"),
+        ("DeleteRecords", "partitions"),
+        ("CreateTopics", "topics"),
+        ("DeleteTopics", "responses"),
+        ("CreatePartitions", "results"),
+        ("DescribeConfigs", "configs"),
+        ("IncrementalAlterConfigs", "responses"),
+        ("AlterConfigs", "responses"),
+        ("ListConfigResources", "config_resources"),
         ("Metadata", "topics"),
         ("Metadata", "partitions"),
         ("Metadata", "brokers"),
@@ -127,9 +159,14 @@ class Normaliser:
 
     def _asked(self, name: str, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return self.asked(value)
+            row = self.asked(value)
+            if value.get("resource_type") in OF_A_NODE:
+                row["resource_name"] = self._node_name(value["resource_name"])
+            return row
         if isinstance(value, (list, tuple)):
             return [self._asked(name, each) for each in value]
+        if name in ("broker_ids", "replicas") and isinstance(value, int):
+            return value + self._shift
         if "producer_id" in name and ("producer", value) in self._names:
             return self._names["producer", value]
         if name == "records" and self._is_of_a_producer(value):
@@ -145,11 +182,14 @@ class Normaliser:
 
     def _plain(self, api: str, name: str, value: Any) -> Any:
         if is_dataclass(value):
-            return {
+            row = {
                 each.name: self._plain(api, each.name, getattr(value, each.name))
                 for each in fields(value)
                 if each.name not in DROPPED
             }
+            if row.get("resource_type") in OF_A_NODE:
+                row["resource_name"] = self._node_name(row["resource_name"])
+            return row
         if isinstance(value, tuple):
             if name == "api_keys" and len(value) > 1:
                 return "what it offers"
@@ -173,6 +213,8 @@ class Normaliser:
                 return value
             case bytes() if name == "records":
                 return self._batches(value)
+            case str() if name in TEXTS and api in EXACT:
+                return NODE.sub(lambda it: f"{it[1]} {int(it[2]) + self._shift}", value)
             case str() if name in TEXTS:
                 return "a text" if value else value
             case str() if name == "host":
@@ -192,6 +234,10 @@ class Normaliser:
                 return int(value)
             case _:
                 return value
+
+    def _node_name(self, name: str) -> str:
+        """The name of a node's resource, as that of a node from 1."""
+        return str(int(name) + self._shift) if name.isdigit() else name
 
     def _is_of_a_producer(self, data: bytes) -> bool:
         """Return True if a written batch has a producer id that the broker gave out."""

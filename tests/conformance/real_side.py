@@ -296,6 +296,10 @@ class RealSide(Side):
         while self._end(name, partition) == end:
             time.sleep(0.01)
 
+    def settle_metadata(self) -> None:
+        """By time: brokers follow the controller within some ms."""
+        time.sleep(0.3)
+
     def configure_group(self, group: str, **settings: str) -> None:
         """By IncrementalAlterConfigs."""
         rows = [

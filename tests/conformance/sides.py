@@ -139,6 +139,10 @@ class Side(ABC):
         """End it, and wait for its marker."""
 
     @abstractmethod
+    def settle_metadata(self) -> None:
+        """Wait until brokers know what the controller has done; nothing tells that."""
+
+    @abstractmethod
     def configure_group(self, group: str, **settings: str) -> None:
         """Change a group's configuration."""
 

@@ -166,6 +166,10 @@ class Stage:
         """Ask without comparing the answer."""
         return self._talker(who).ask(who, api, version, **values)
 
+    def node(self, number: int) -> int:
+        """The id of a node, counted from 1; one that there is not for a high number."""
+        return self.side.first_node + number - 1
+
     # --- topics -------------------------------------------------------------------
 
     def topic(self, partitions: int = 1) -> Topic:

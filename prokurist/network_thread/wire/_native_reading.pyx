@@ -14,6 +14,7 @@ Thread: any; nothing changes once it is made.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
 from functools import cache
 from uuid import UUID
@@ -27,11 +28,11 @@ cdef enum:
     READ_AGAIN = 1 << 16
 
 cdef enum:
-    BOOL, UNSIGNED, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
+    BOOL, UNSIGNED, REAL, SIGNED, STRING, BYTES, RECORDS, IDENTIFIER, STRUCT
 
 cdef dict KINDS = {
     "?": (BOOL, 1), "b": (SIGNED, 1), "h": (SIGNED, 2), "i": (SIGNED, 4), "q": (SIGNED, 8),
-    "H": (UNSIGNED, 2),
+    "H": (UNSIGNED, 2), "d": (REAL, 8),
 }
 """What each of the letters of `struct` stands for, and how many bytes it takes."""
 cdef dict OTHERS = {
@@ -89,11 +90,15 @@ cdef uint64_t big_endian(Walk* walk, int size) except? 0:
 cdef object fixed(Walk* walk, int kind, int size):
     """A value of fixed size."""
     cdef uint64_t raw
+    cdef double real
     raw = big_endian(walk, size)
     if kind == BOOL:
         return raw != 0
     if kind == UNSIGNED:
         return raw
+    if kind == REAL:
+        memcpy(&real, &raw, sizeof(real))
+        return real
     if size == 1:
         return <int8_t>raw
     if size == 2:

@@ -15,9 +15,10 @@ FIXED: Final = {
     "bool": "?",
     "int8": "b",
     "int16": "h",
-    "uint16": "H",
     "int32": "i",
     "int64": "q",
+    "uint16": "H",
+    "float64": "d",
 }
 """Kinds of a fixed size, as `struct` calls them."""
 

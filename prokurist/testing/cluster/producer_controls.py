@@ -49,9 +49,10 @@ class ProducerControls(Steering):
         """
         with self._change() as (cluster, now):
             topic = topic_of(cluster.state, name)
-            topic.configure(topic.config.changed(**config))
-            for each in topic.partitions:
-                cluster.state.follow(each)
+            topic.given |= {
+                name.replace("_", "."): str(value) for name, value in config.items()
+            }
+            cluster.state.configs_changed(topic)
             cluster.state.changed(now)
 
     def stop_following(self, node: int) -> Fault:

@@ -17,16 +17,20 @@ from prokurist.testing.cluster.agenda import Agenda
 from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.classic_group import ClassicGroup
+from prokurist.testing.cluster.configs import Configs
 from prokurist.testing.cluster.consumer_group import Listed
 from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.images import Images, Lag
 from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.telemetry import TelemetryReceiver
+from prokurist.testing.cluster.topic_config import TopicConfig
 from prokurist.testing.cluster.topics import (
+    TOPIC_IDS,
     Partition,
     Topic,
     add_partitions,
+    assign,
     make_topic,
 )
 from prokurist.testing.cluster.transactions import (
@@ -53,6 +57,7 @@ class State:
         auto_create: True if Metadata requests create missing topics.
         group_settings: The brokers' configuration of groups.
         transactions: The transactional ids, and the brokers' configuration of them.
+        configs: The configurations that an administrator may change.
         followers_serve: True if consumers may read from followers, and get a preferred replica
             in their rack.
         default_partitions: How many partitions a topic has by default.
@@ -82,6 +87,7 @@ class State:
     auto_create: bool = False
     group_settings: GroupSettings = field(default_factory=GroupSettings)
     transactions: Transactions = field(default_factory=Transactions)
+    configs: Configs = field(default_factory=Configs)
     followers_serve: bool = False
     default_partitions: int = 1
     cluster_id: str = "prokurist-embedded-clu"
@@ -285,27 +291,62 @@ class State:
         """The topic of an id, if there is one."""
         return next((each for each in self.topics.values() if each.id == topic_id), None)
 
-    def create_topic(self, name: str, partitions: int, replication: int | None = None) -> Topic:
-        """Create a topic, already checked by the caller.
-
-        Without a replication every partition has three copies, or as many as
-        there are brokers.
-        """
-        nodes = sorted(self.brokers)
+    def next_topic_id(self, name: str) -> uuid.UUID:
+        """An id that no topic has had, for a topic or a look whether it could be made."""
         nth = self._incarnations.get(name, 0)
         self._incarnations[name] = nth + 1
+        return uuid.uuid5(TOPIC_IDS, f"{name}/{nth}")
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication: int | None = None,
+        assigned: Sequence[Sequence[int]] = (),
+        given: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """Create a topic, already checked by the caller.
+
+        Args:
+            name: Its name.
+            partitions: How many.
+            replication: How many copies of each; three, or as many as there are brokers,
+                without it.
+            assigned: The brokers of each partition, where they are given.
+            given: Its properties.
+        """
+        nodes = sorted(self.brokers)
         copies = min(3, len(nodes)) if replication is None else replication
-        topic = make_topic(name, partitions, copies, nodes, nth)
+        topic = make_topic(name, self.next_topic_id(name), partitions, copies, nodes)
+        assign(topic.partitions, assigned)
+        topic.given = dict(given or {})
         self.topics[name] = topic
         self._place(topic.partitions)
+        self.configure(topic)
         return topic
 
-    def grow_topic(self, topic: Topic, total: int) -> None:
-        """Add partitions up to a number."""
+    def grow_topic(
+        self, topic: Topic, total: int, assigned: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """Add partitions up to a number; their brokers may be given."""
         copies = len(topic.partitions[0].replicas) if topic.partitions else 1
         there = len(topic.partitions)
         add_partitions(topic, total, copies, sorted(self.brokers))
+        assign(topic.partitions[there:], assigned)
         self._place(topic.partitions[there:])
+        self.configure(topic)
+
+    def configure(self, topic: Topic) -> None:
+        """Have a topic heed the properties in force."""
+        values = self.configs.topic_values(topic.given)
+        topic.configure(TopicConfig().with_given(values))
+
+    def configs_changed(self, *topics: Topic) -> None:
+        """Have topics, or all, heed properties that an administrator has changed."""
+        for topic in topics or self.topics.values():
+            self.configure(topic)
+            for partition in topic.partitions:
+                self.follow(partition)
 
     def _place(self, partitions: Sequence[Partition]) -> None:
         live = [broker.node.id for broker in self.registered()]

@@ -5,7 +5,7 @@ Thread: any; the values are immutable.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final, TypedDict, Unpack
+from typing import Final, TypedDict
 
 NO_LIMIT: Final = 2**63 - 1
 LOG_APPEND_TIME: Final = "LogAppendTime"
@@ -54,10 +54,6 @@ class TopicConfig:
     def compacted(self) -> bool:
         """True if the topic is compacted, so each record needs a key."""
         return "compact" in self.cleanup_policy
-
-    def changed(self, **config: Unpack[TopicConfigKeywords]) -> "TopicConfig":
-        """With other values of some properties."""
-        return replace(self, **config)
 
     def with_given(self, given: Mapping[str, str | None]) -> "TopicConfig":
         """With the properties that a request gives by Kafka's names; others are ignored.

@@ -200,12 +200,21 @@ class Partition:
 
 @dataclass(slots=True)
 class Topic:
-    """One topic."""
+    """One topic.
+
+    Attributes:
+        name: Its name.
+        id: Its id.
+        partitions: Its partitions.
+        config: The properties in force that the model heeds.
+        given: All properties that are set for it, as an administrator wrote them.
+    """
 
     name: str
     id: uuid.UUID
     partitions: list[Partition]
     config: TopicConfig = field(default_factory=TopicConfig)
+    given: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Topic({self.name}, {len(self.partitions)} partitions, {self.id})"
@@ -237,20 +246,26 @@ def legal_name(name: str) -> bool:
 
 
 def make_topic(
-    name: str, partitions: int, replication: int, nodes: Sequence[int], nth: int
+    name: str, topic_id: uuid.UUID, partitions: int, replication: int, nodes: Sequence[int]
 ) -> Topic:
     """A new topic, its replicas dealt out in turn.
 
     Args:
         name: Its name.
+        topic_id: Its id.
         partitions: How many.
         replication: How many copies of each.
         nodes: The brokers to deal them to.
-        nth: How many topics of that name there were before; it makes the id.
     """
-    topic = Topic(name, uuid.uuid5(TOPIC_IDS, f"{name}/{nth}"), [])
+    topic = Topic(name, topic_id, [])
     add_partitions(topic, partitions, replication, nodes)
     return topic
+
+
+def assign(partitions: Sequence[Partition], assigned: Sequence[Sequence[int]]) -> None:
+    """Give new partitions the brokers that an administrator has named."""
+    for partition, nodes in zip(partitions, assigned, strict=False):
+        partition.replicas = tuple(nodes)
 
 
 def add_partitions(topic: Topic, total: int, replication: int, nodes: Sequence[int]) -> None:

@@ -27,11 +27,13 @@ def handle(state: State, request: Any, context: Context) -> Values:
 def describe(state: State, name: str, context: Context) -> Values:
     """One group."""
     code = refusal(state, name, context)
-    group = None if code else state.group_now(name, context.now).membership
+    kept = None if code else state.group_now(name, context.now)
+    group = kept.membership if kept else None
     if not isinstance(group, ConsumerGroup):
+        text = "is not a consumer group." if kept and kept.known else "not found."
         return {
             "error_code": code or ErrorCode.group_id_not_found,
-            "error_message": f"{name} is no group of the consumer protocol",
+            "error_message": None if code else f"Group {name} {text}",
             "group_id": name,
             "group_state": "",
             "group_epoch": 0,

@@ -1,92 +1,192 @@
 """CreateTopics: every broker passes it on to the controller, so every broker takes it."""
 
-import uuid
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.configs import check_topic_config
+from prokurist.testing.cluster.handlers.administration import (
+    Refused,
+    assigned_nodes,
+    refuse_by_rule,
+    refuse_without_time,
+    refused_if_no_name,
+    refused_replication,
+)
+from prokurist.testing.cluster.properties import TOPIC_PROPERTIES, InvalidValue
 from prokurist.testing.cluster.state import State
-from prokurist.testing.cluster.topic_config import TopicConfig
-from prokurist.testing.cluster.topics import TOPIC_IDS, Topic, legal_name
 from prokurist.testing.cluster.wire import Values
+
+MOST_PARTITIONS: Final = 10_000
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
-    """Make each topic that may be made."""
+    """Make each topic that may be made; a topic that is named twice is answered once."""
     named = Counter(each.name for each in request.topics)
+    once = {each.name: each for each in request.topics if named[each.name] == 1}
+    twice = [each for each, count in named.items() if count > 1]
+    duplicate = Refused(ErrorCode.invalid_request, "Duplicate topic name.")
     return {
         "topics": [
-            one(state, each, context, twice=named[each.name] > 1, dry=request.validate_only)
-            # A topic that is named twice is answered once.
-            for each in {each.name: each for each in request.topics}.values()
+            *(one(state, request, each, context) for each in once.values()),
+            *(refused_topic(each, duplicate) for each in twice),
         ]
     }
 
 
-def one(state: State, asked: Any, context: Context, *, twice: bool, dry: bool) -> Values:
+def one(state: State, request: Any, asked: Any, context: Context) -> Values:
     """One topic's part of the answer."""
-    count, copies = wanted(state, asked)
-    code = context.refusals.whole() or context.refusals.part(asked.name)
-    message: str | None = None
-    if not code:
-        code, message = objection(state, asked, count, copies, twice=twice)
-    topic: Topic | None = None
-    if not code and not dry:
-        topic = state.create_topic(asked.name, count, copies)
-        topic.configure(configured(asked))
+    try:
+        refuse_by_rule(context, asked.name)
+        refuse_without_time(request)
+        return make(state, asked, context, dry=request.validate_only)
+    except Refused as refused:
+        return refused_topic(asked.name, refused)
+
+
+def make(state: State, asked: Any, context: Context, *, dry: bool) -> Values:
+    """Make a topic, or look whether it could be made."""
+    name = asked.name
+    if name in state.denied_topics:
+        raise Refused(ErrorCode.topic_authorization_failed, "Authorization failed.")
+    check_name(state, name)
+    given = configured(asked)
+    assigned = assignments(state, asked)
+    count, copies = wanted(state, asked, assigned)
+    if dry:
+        topic_id = state.next_topic_id(name)
+    else:
+        topic_id = state.create_topic(name, count, copies, assigned, given).id
         state.changed(context.now)
     return {
-        "name": asked.name,
+        "name": name,
         # A broker makes an id also where it only looks whether it could make the topic.
-        "topic_id": topic.id if topic else None if code else uuid.uuid5(TOPIC_IDS, asked.name),
-        "error_code": code,
-        "error_message": message,
-        "num_partitions": -1 if code else count,
-        "replication_factor": -1 if code else copies,
+        "topic_id": topic_id,
+        "error_code": ErrorCode.none,
+        "error_message": None,
+        "num_partitions": count,
+        "replication_factor": copies,
+        "configs": described(state, given),
+    }
+
+
+def refused_topic(name: str, refused: Refused) -> Values:
+    """The row of a topic that is not made."""
+    return {
+        "name": name,
+        "topic_id": None,
+        "error_code": refused.code,
+        "error_message": refused.text,
+        "num_partitions": -1,
+        "replication_factor": -1,
         "configs": [],
     }
 
 
-def configured(asked: Any) -> TopicConfig:
-    """The configuration that a topic is to have.
-
-    Raises:
-        ValueError: A number is none.
-    """
-    return TopicConfig().with_given({each.name: each.value for each in asked.configs})
-
-
-def wanted(state: State, asked: Any) -> tuple[int, int]:
-    """Return the numbers of partitions and replicas: assigned, given or default."""
-    if asked.assignments:
-        return len(asked.assignments), len(asked.assignments[0].broker_ids)
-    count = state.default_partitions if asked.num_partitions == -1 else asked.num_partitions
-    usual = min(3, len(state.brokers))
-    return count, usual if asked.replication_factor == -1 else asked.replication_factor
+def check_name(state: State, name: str) -> None:
+    """Refuse a name that Kafka does not allow, or that is taken, or too similar."""
+    refused_if_no_name(name)
+    if name in state.topics:
+        raise Refused(ErrorCode.topic_already_exists, f"Topic '{name}' already exists.")
+    # Metrics replace dots by underscores, so of two such names only one can be.
+    for other in state.topics:
+        if other.replace(".", "_") == name.replace(".", "_"):
+            raise Refused(
+                ErrorCode.invalid_topic_exception,
+                f"Topic '{name}' collides with existing topic: {other}",
+            )
 
 
-def objection(
-    state: State, asked: Any, count: int, copies: int, *, twice: bool
-) -> tuple[ErrorCode, str | None]:
-    """Return the error of an invalid topic, with a text; `none` if it can be created."""
-    if twice:
-        return ErrorCode.invalid_request, f"{asked.name!r} is in the request twice"
-    if not legal_name(asked.name):
-        return ErrorCode.invalid_topic_exception, f"{asked.name!r} is no name for a topic"
-    if asked.name in state.denied_topics:
-        return ErrorCode.topic_authorization_failed, None
-    if asked.name in state.topics:
-        return ErrorCode.topic_already_exists, f"there is a topic {asked.name!r}"
-    if count < 1:
-        return ErrorCode.invalid_partitions, f"{count} partitions"
-    if not 1 <= copies <= len(state.brokers):
-        return ErrorCode.invalid_replication_factor, (
-            f"{copies} copies on {len(state.brokers)} brokers"
+def configured(asked: Any) -> dict[str, str]:
+    """Return the properties that a topic is to have, checked."""
+    given = {each.name: each.value for each in asked.configs}
+    nulls = [name for name, value in given.items() if value is None]
+    if nulls:
+        raise Refused(
+            ErrorCode.invalid_config,
+            f"Null value not supported for topic configs: {','.join(nulls)}",
         )
     try:
-        configured(asked)
-    except ValueError as error:
-        return ErrorCode.invalid_config, str(error)
-    return ErrorCode.none, None
+        check_topic_config(given)
+    except InvalidValue as error:
+        raise Refused(ErrorCode.invalid_config, str(error)) from None
+    return given
+
+
+def assignments(state: State, asked: Any) -> list[Sequence[int]]:
+    """Return the brokers of each partition where they are given, checked."""
+    if not asked.assignments:
+        return []
+    if asked.replication_factor != -1:
+        raise Refused(
+            ErrorCode.invalid_request,
+            "A manual partition assignment was specified, but replication factor was not set "
+            "to -1.",
+        )
+    if asked.num_partitions != -1:
+        raise Refused(
+            ErrorCode.invalid_request,
+            "A manual partition assignment was specified, but numPartitions was not set to -1.",
+        )
+    placed: dict[int, Sequence[int]] = {}
+    copies: int | None = None
+    for each in asked.assignments:
+        if each.partition_index in placed:
+            raise Refused(
+                ErrorCode.invalid_replica_assignment,
+                "Found multiple manual partition assignments for partition "
+                f"{each.partition_index}",
+            )
+        placed[each.partition_index] = assigned_nodes(state, each.broker_ids, copies)
+        copies = len(each.broker_ids)
+    if sorted(placed) != list(range(len(placed))):
+        raise Refused(
+            ErrorCode.invalid_replica_assignment,
+            "partitions should be a consecutive 0-based integer sequence",
+        )
+    return [placed[index] for index in range(len(placed))]
+
+
+def wanted(state: State, asked: Any, assigned: list[Sequence[int]]) -> tuple[int, int]:
+    """Return the numbers of partitions and replicas: assigned, given or default."""
+    if assigned:
+        return len(assigned), len(assigned[0])
+    if asked.replication_factor < -1 or asked.replication_factor == 0:
+        raise Refused(
+            ErrorCode.invalid_replication_factor,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if asked.num_partitions < -1 or asked.num_partitions == 0:
+        raise Refused(
+            ErrorCode.invalid_partitions,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    count = state.default_partitions if asked.num_partitions == -1 else asked.num_partitions
+    if count > MOST_PARTITIONS:
+        raise Refused(
+            ErrorCode.policy_violation, "Excessively large number of partitions per request."
+        )
+    usual = min(3, len(state.brokers))
+    copies = usual if asked.replication_factor == -1 else asked.replication_factor
+    refused_replication(state, copies)
+    return count, copies
+
+
+def described(state: State, given: Mapping[str, str]) -> list[Values]:
+    """Describe the configuration of a topic as the controller sees it."""
+    rows: list[Values] = []
+    for name, known in sorted(TOPIC_PROPERTIES.items()):
+        value = state.configs.topic_value(known, given)
+        rows.append(
+            {
+                "name": name,
+                "value": value.value,
+                "read_only": False,
+                "config_source": int(value.source),
+                "is_sensitive": False,
+            }
+        )
+    return rows

@@ -15,7 +15,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
     return {
         "results": [
             {"group_id": each, "error_code": delete(state, each, context)}
-            for each in request.groups_names
+            for each in dict.fromkeys(request.groups_names)
         ]
     }
 

@@ -11,6 +11,10 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
 BROKERS: Final = 1
+TEXTS: Final[dict[int, str]] = {
+    ErrorCode.mismatched_endpoint_type: "The request was sent to an endpoint of type BROKER, "
+    "but we wanted an endpoint of type CONTROLLER"
+}
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
@@ -19,7 +23,9 @@ def handle(state: State, request: Any, context: Context) -> Values:
     asked = request.include_cluster_authorized_operations
     return {
         "error_code": code,
-        "error_message": "no brokers are listed here" if code else None,
+        "error_message": TEXTS.get(code, f"Unsupported endpoint type {asked_type(request)}")
+        if code
+        else None,
         "endpoint_type": BROKERS,
         "cluster_id": state.cluster_id,
         "controller_id": -1 if code else state.controller(),
@@ -41,9 +47,14 @@ def handle(state: State, request: Any, context: Context) -> Values:
     }
 
 
+def asked_type(request: Any) -> int:
+    """The requested type of endpoints."""
+    return int(field(request, "endpoint_type", BROKERS))
+
+
 def endpoint_refusal(request: Any) -> ErrorCode:
     """Return the error code for the requested type of endpoints."""
-    match field(request, "endpoint_type", BROKERS):
+    match asked_type(request):
         case 1:
             return ErrorCode.none
         case 2:

@@ -40,7 +40,9 @@ def describe(state: State, name: str, context: Context) -> dict[str, Any]:
         return {
             **dead,
             "error_code": ErrorCode.group_id_not_found,
-            "error_message": f"{name} is no classic group",
+            "error_message": f"Group {name} is not a classic group."
+            if group.known
+            else f"Group {name} not found.",
         }
     elected = classic.protocol if classic.phase is Phase.STABLE else None
     return {

@@ -47,6 +47,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
             ),
         }
         for asked, topic in found
+        if asked.partitions
     ]
     # As in Kafka what is refused is not answered in the place in which it was asked.
     return {"topics": sorted(topics, key=lambda each: not refused(each["partitions"]))}

@@ -68,6 +68,29 @@ VALUES: dict[str, dict[str, Any]] = {
     "CreateTopics": {
         "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
     },
+    "DeleteTopics": {"topics": [{"name": "made", "topic_id": None}], "topic_names": ["made"]},
+    "CreatePartitions": {"topics": [{"name": "orders", "count": 4, "assignments": None}]},
+    "DescribeTopicPartitions": {"topics": [{"name": "orders"}], "cursor": None},
+    "DescribeConfigs": {
+        "resources": [
+            {"resource_type": 2, "resource_name": "orders", "configuration_keys": None}
+        ],
+        "include_synonyms": True,
+    },
+    "AlterConfigs": {
+        "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
+    },
+    "IncrementalAlterConfigs": {
+        "resources": [{"resource_type": 2, "resource_name": "orders", "configs": []}]
+    },
+    "ListConfigResources": {},
+    "DeleteRecords": {
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "offset": 0}]}]
+    },
+    "OffsetDelete": {
+        "group_id": "billing",
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
+    },
     "InitProducerId": {"transactional_id": None},
     "AddPartitionsToTxn": {
         "v3_and_below_transactional_id": "billing",
