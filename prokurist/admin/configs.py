@@ -11,13 +11,18 @@ from prokurist.admin.arguments import listed, mapping_of, named, require_kind
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.results import Results
 from prokurist.config.secret import Secret
-from prokurist.events.admin.configs import ConfigsToAlter, ConfigsToDescribe
+from prokurist.events.admin.configs import (
+    ConfigResourcesToList,
+    ConfigsToAlter,
+    ConfigsToDescribe,
+)
 from prokurist.types.configs import (
     Append,
     ConfigChange,
     ConfigEntry,
     ConfigResource,
     Delete,
+    ResourceKind,
     Set,
     Subtract,
 )
@@ -100,6 +105,32 @@ class Configs(AdminCalls):
                 require_kind("a key", key, str)
                 items[resource][key] = change_of(key, change)
         return self._results("alter_configs", ConfigsToAlter(items, validate_only), timeout)
+
+    def list_config_resources(
+        self,
+        kinds: Iterable[ResourceKind] = (),
+        *,
+        timeout: float | timedelta | None = None,
+    ) -> tuple[ConfigResource, ...]:
+        """List resources that can be configured (Kafka 4.1 and newer; client metrics 3.7).
+
+        Groups and client metrics are listed if they have a configuration of their own, topics
+        and brokers as they are.
+
+        Args:
+            kinds: Their kinds; none for all.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            TimeoutException: The time is over.
+            UnsupportedVersionException: The brokers cannot tell.
+        """
+        wanted = listed("kinds", kinds, example="[ResourceKind.GROUP]")
+        for each in wanted:
+            require_kind("a kind", each, ResourceKind)
+        work = ConfigResourcesToList(kinds=tuple(wanted))
+        found: tuple[ConfigResource, ...] = self._one("list_config_resources", work, timeout)
+        return found
 
 
 def change_of(key: str, change: Any) -> ConfigChange:

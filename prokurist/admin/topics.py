@@ -3,20 +3,28 @@
 Thread: any application thread.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from prokurist.admin.arguments import mapping_of, require_kind, require_name, topics_of
+from prokurist.admin.arguments import (
+    mapping_of,
+    named,
+    require_kind,
+    require_name,
+    topics_of,
+)
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.results import Results
 from prokurist.events.admin.topics import (
     PartitionsToCreate,
+    TopicPageToDescribe,
     TopicsToCreate,
     TopicsToDelete,
     TopicsToDescribe,
     TopicsToList,
 )
+from prokurist.types import PartitionInfo, TopicPartition, require_int
 from prokurist.types.topics import (
     CreatedPartitions,
     CreatedTopic,
@@ -222,3 +230,50 @@ class Topics(AdminCalls):
         """
         work = TopicsToDescribe(topics_of(topics, example='["orders"]'), operations)
         return self._results("describe_topics", work, timeout)
+
+    def iter_topic_partitions(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        page: int = 2000,
+        timeout: float | timedelta | None = None,
+    ) -> Iterator[PartitionInfo]:
+        """Iterate over the partitions of many topics, by name and number, page by page.
+
+        A topic that is created or deleted meanwhile neither repeats nor hides another one.
+        Topics that do not exist are left out.
+
+        Args:
+            topics: The names; None for all topics that this user may describe.
+            page: Partitions of one request.
+            timeout: Seconds for each page; None for `default.api.timeout.ms`.
+
+        Raises:
+            TimeoutException: A page did not come in time.
+            UnsupportedVersionException: The brokers have no pages (before Kafka 3.8): use
+                `describe_topics`.
+        """
+        require_int("page", page, 31)
+        if not page:
+            raise ValueError("page is at least 1: 0")
+        found = None if topics is None else named("topics", topics, example='["orders"]')
+        return self._pages(found, page, timeout)
+
+    def _pages(
+        self, topics: list[str] | None, page: int, timeout: float | timedelta | None
+    ) -> Iterator[PartitionInfo]:
+        operation = "iter_topic_partitions"
+        if topics is None:
+            topics = list(self._one(operation, TopicsToList(internal=True), timeout))
+        names = tuple(sorted(topics))
+        cursor: TopicPartition | None = None
+        while names:
+            work = TopicPageToDescribe(names, page, cursor)
+            found, cursor = self._one(operation, work, timeout)
+            for topic in found:
+                yield from topic.partitions
+            if cursor is None:
+                return
+            # Without those that are done: the broker begins at the cursor's topic, and where
+            # that is deleted meanwhile, at the next one.
+            names = tuple(each for each in names if each >= cursor.topic)

@@ -4,9 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from prokurist.types.configs import ConfigChange, ConfigResource
+from prokurist.events.admin.work import ONE
+from prokurist.types.configs import ConfigChange, ConfigResource, ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +36,15 @@ class ConfigsToAlter:
 
     items: Mapping[ConfigResource, Mapping[str, ConfigChange]]
     validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResourcesToList:
+    """List the resources that have a configuration of their own, or could have one.
+
+    Attributes:
+        kinds: Their kinds; empty for all.
+    """
+
+    items: Mapping[str, None] = field(default_factory=lambda: ONE)
+    kinds: tuple[ResourceKind, ...] = ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from prokurist.events.admin.work import ONE
+from prokurist.types import TopicPartition
 from prokurist.types.topics import NewPartitions, NewTopic
 
 
@@ -77,3 +78,19 @@ class TopicsToDescribe:
 
     items: Mapping[str | UUID, None]
     operations: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPageToDescribe:
+    """Describe some partitions of topics, from a cursor on.
+
+    Attributes:
+        names: The topics, sorted.
+        page: How many partitions, at most.
+        cursor: The first partition; None to begin.
+    """
+
+    names: tuple[str, ...]
+    page: int
+    cursor: TopicPartition | None = None
+    items: Mapping[str, None] = field(default_factory=lambda: ONE)

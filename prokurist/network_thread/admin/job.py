@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from prokurist.errors import KafkaException
+from prokurist.errors import (
+    AuthenticationException,
+    IllegalStateException,
+    KafkaException,
+    UnsupportedVersionException,
+)
 from prokurist.errors.codes import by_code
 from prokurist.events.admin.items_call import ItemsCall
 from prokurist.events.admin.work import WHOLE, Work
@@ -34,6 +39,13 @@ MOST_ITEMS: Final = 500
 UNCERTAIN: Final = frozenset({-1, 7})
 """Error codes after which the broker may have done it all the same: UNKNOWN_SERVER_ERROR and
 REQUEST_TIMED_OUT."""
+
+OF_ALL: Final = (
+    AuthenticationException,
+    IllegalStateException,
+    UnsupportedVersionException,
+)
+"""Errors that say something of the client or of its brokers, and nothing of an item."""
 
 Items: TypeAlias = Mapping[Any, Any]
 """Items of some work, and what is asked for each."""
@@ -132,7 +144,8 @@ class AdminJob:
         notes: Kept by the operation between its steps.
         stale: Items whose broker was refuted: they are looked up with fresh metadata.
         echoes: Items whose repetition found the state made, with the error that says so.
-        fault: The error of items that could not be asked about; None if there is none.
+        fault: The error for which nothing could be asked, which is no item's; None if there is
+            none.
     """
 
     def __init__(
@@ -180,7 +193,8 @@ class AdminJob:
 
     def give_up(self, keys: Iterable[Hashable], error: KafkaException) -> None:
         """Give items the error for which they could not be asked about."""
-        self.fault = error
+        if isinstance(error, OF_ALL):
+            self.fault = error
         self.refuse_all(keys, error)
 
     async def ask(

@@ -5,11 +5,19 @@ Thread: any; tables.
 
 from typing import Final
 
-from prokurist.events.admin.configs import ConfigsToAlter, ConfigsToDescribe
+from prokurist.events.admin.configs import (
+    ConfigResourcesToList,
+    ConfigsToAlter,
+    ConfigsToDescribe,
+)
 from prokurist.network_thread.admin.job import AdminOperation, Again
-from prokurist.network_thread.admin.places import by_broker
+from prokurist.network_thread.admin.places import any_broker, by_broker
 from prokurist.network_thread.error_actions import Action, table
-from prokurist.network_thread.wire.admin.configs import DescribeConfigs, IncrementalAlterConfigs
+from prokurist.network_thread.wire.admin.configs import (
+    DescribeConfigs,
+    IncrementalAlterConfigs,
+    ListConfigResources,
+)
 
 _NO_RIGHTS: Final = {
     29: (Action.FATAL, "no rights on the topic"),
@@ -40,7 +48,15 @@ INCREMENTAL_ALTER_CONFIGS: Final = table(
     },
 )
 
+LIST_CONFIG_RESOURCES: Final = table("ListConfigResources", _NO_RIGHTS)
+
 OPERATIONS: Final = {
+    ConfigResourcesToList: AdminOperation(
+        table=LIST_CONFIG_RESOURCES,
+        again=Again.QUESTION,
+        place=any_broker,
+        message=lambda job, _items, _seconds: ListConfigResources(job.work.kinds),
+    ),
     ConfigsToDescribe: AdminOperation(
         table=DESCRIBE_CONFIGS,
         again=Again.QUESTION,

@@ -14,6 +14,7 @@ from prokurist.errors import (
 )
 from prokurist.events.admin.topics import (
     PartitionsToCreate,
+    TopicPageToDescribe,
     TopicsToCreate,
     TopicsToDelete,
     TopicsToDescribe,
@@ -29,6 +30,7 @@ from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer
 from prokurist.network_thread.wire.admin.cluster import acl_operations
 from prokurist.network_thread.wire.admin.configs import DescribeConfigs
+from prokurist.network_thread.wire.admin.topic_pages import DescribeTopicPartitions, TopicPage
 from prokurist.network_thread.wire.admin.topics import (
     CreatePartitions,
     CreateTopics,
@@ -187,6 +189,14 @@ def description(topic: TopicMetadata, nodes: dict[int, Node]) -> TopicDescriptio
         partitions,
         None if bits is None else acl_operations(bits),
     )
+
+
+def page_of(job: AdminJob, answer: TopicPage) -> ItemsAnswer:
+    """Read a page of partitions, and the cursor of the next one."""
+    nodes = dict(job.tools.metadata.cluster.nodes)
+    # A topic that was deleted between two pages has nothing more to show.
+    found = tuple(description(each, nodes) for each in answer.topics if each.partitions)
+    return ItemsAnswer({WHOLE: ItemAnswer(value=(found, answer.cursor))})
 
 
 # --- echoes ----------------------------------------------------------------------------
@@ -372,6 +382,15 @@ OPERATIONS: Final = {
         place=any_broker,
         message=lambda _job, _items, _seconds: Metadata(None),
         rows=listings_of,
+    ),
+    TopicPageToDescribe: AdminOperation(
+        table=DESCRIBE_TOPICS,
+        again=Again.QUESTION,
+        place=any_broker,
+        message=lambda job, _items, _seconds: DescribeTopicPartitions(
+            job.work.names, job.work.page, job.work.cursor
+        ),
+        rows=page_of,
     ),
     TopicsToDescribe: AdminOperation(
         table=DESCRIBE_TOPICS,

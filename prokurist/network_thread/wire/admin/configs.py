@@ -1,4 +1,4 @@
-"""DescribeConfigs and IncrementalAlterConfigs.
+"""DescribeConfigs, IncrementalAlterConfigs and ListConfigResources.
 
 Thread: any; frozen values.
 """
@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from prokurist.config.secret import MASK, Secret
-from prokurist.network_thread.wire.admin.answers import ItemsAnswer, answer_of, item_of
+from prokurist.events.admin.work import WHOLE
+from prokurist.network_thread.wire.admin.answers import (
+    ItemAnswer,
+    ItemsAnswer,
+    answer_of,
+    item_of,
+)
 from prokurist.network_thread.wire.apis import (
     DESCRIBE_CONFIGS,
     INCREMENTAL_ALTER_CONFIGS,
+    LIST_CONFIG_RESOURCES,
     Api,
 )
 from prokurist.network_thread.wire.failures import Malformed
@@ -175,3 +182,38 @@ def entry_of(row: Body) -> ConfigEntry:
         ),
         documentation=row.get("documentation"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ListConfigResources:
+    """Asks for the resources that have a configuration.
+
+    Nothing is ever left out: version 0 lists client metrics alone.
+
+    Attributes:
+        kinds: Their kinds; empty for all.
+    """
+
+    api: ClassVar[Api] = LIST_CONFIG_RESOURCES
+
+    kinds: tuple[ResourceKind, ...] = ()
+
+    def limits(self) -> Iterator[Limit]:
+        """The fields in use that narrow the versions."""
+        if self.kinds != (ResourceKind.CLIENT_METRICS,):
+            yield Limit("listing resources of other kinds than client metrics", oldest=1)
+
+    def body(self) -> Body:
+        """The fields of every version at once."""
+        return {"resource_types": tuple(each.value for each in self.kinds)}
+
+    def answer(self, body: Body) -> ItemsAnswer:
+        """Read an answer of any version; kinds that are newer than we are are left out."""
+        kinds = frozenset(ResourceKind)
+        found = tuple(
+            ConfigResource(ResourceKind(kind), row["resource_name"])
+            for row in body["config_resources"]
+            if (kind := row.get("resource_type", ResourceKind.CLIENT_METRICS)) in kinds
+        )
+        code = body["error_code"]
+        return answer_of(body, [] if code else [(WHOLE, ItemAnswer(value=found))], code)

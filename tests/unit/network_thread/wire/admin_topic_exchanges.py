@@ -7,13 +7,16 @@ from prokurist.network_thread.wire.admin.cluster import DescribeCluster
 from prokurist.network_thread.wire.admin.configs import (
     DescribeConfigs,
     IncrementalAlterConfigs,
+    ListConfigResources,
 )
+from prokurist.network_thread.wire.admin.topic_pages import DescribeTopicPartitions, TopicPage
 from prokurist.network_thread.wire.admin.topics import (
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
 )
-from prokurist.types import Node
+from prokurist.network_thread.wire.metadata import PartitionMetadata, TopicMetadata
+from prokurist.types import Node, TopicPartition
 from prokurist.types.clusters import ClusterDescription
 from prokurist.types.configs import (
     Append,
@@ -23,6 +26,7 @@ from prokurist.types.configs import (
     ConfigSynonym,
     ConfigType,
     Delete,
+    ResourceKind,
     Set,
     Subtract,
 )
@@ -274,6 +278,67 @@ EXCHANGES = (
             ),
         },
         lambda _: ItemsAnswer({TOPIC: ItemAnswer()}, throttle=0.25),
+    ),
+    Exchange(
+        "list_config_resources",
+        range(2),
+        lambda v: ListConfigResources(
+            (ResourceKind.CLIENT_METRICS, *since(1, v, (ResourceKind.GROUP,), ()))
+        ),
+        {"resource_types": (16, 32)},
+        {
+            **THROTTLED,
+            "error_code": 0,
+            "config_resources": ({"resource_name": "m", "resource_type": 16},),
+        },
+        lambda _: ItemsAnswer(
+            {WHOLE: ItemAnswer(value=(ConfigResource.client_metrics("m"),))}, throttle=0.25
+        ),
+    ),
+    Exchange(
+        "describe_topic_partitions",
+        range(1),
+        lambda _: DescribeTopicPartitions(("a", "b"), 2000, TopicPartition("a", 7)),
+        {
+            "topics": ({"name": "a"}, {"name": "b"}),
+            "response_partition_limit": 2000,
+            "cursor": {"topic_name": "a", "partition_index": 7},
+        },
+        {
+            **THROTTLED,
+            "topics": (
+                {
+                    "error_code": 0,
+                    "name": "a",
+                    "topic_id": ID,
+                    "is_internal": False,
+                    "partitions": (
+                        {
+                            "error_code": 0,
+                            "partition_index": 7,
+                            "leader_id": 1,
+                            "leader_epoch": 5,
+                            "replica_nodes": (1, 2),
+                            "isr_nodes": (1,),
+                            "eligible_leader_replicas": None,
+                            "last_known_elr": None,
+                            "offline_replicas": (2,),
+                        },
+                    ),
+                    "topic_authorized_operations": -(1 << 31),
+                },
+            ),
+            "next_cursor": {"topic_name": "b", "partition_index": 0},
+        },
+        lambda _: TopicPage(
+            (
+                TopicMetadata(
+                    0, "a", ID, False, (PartitionMetadata(7, 0, 1, 5, (1, 2), (1,), (2,)),)
+                ),
+            ),
+            TopicPartition("b", 0),
+            0.25,
+        ),
     ),
     Exchange(
         "describe_cluster",
