@@ -9,13 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from prokurist import admin as admin
     from prokurist import errors as errors
     from prokurist import metrics as metrics
     from prokurist import spark as spark
     from prokurist import testing as testing
     from prokurist import timeline as timeline
+    from prokurist.admin.admin import KafkaAdmin as KafkaAdmin
     from prokurist.assignors.assignor import Assignor as Assignor
     from prokurist.assignors.assignor import Member as Member
+    from prokurist.config import AdminConfig as AdminConfig
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AdminConfig",
     "Assignor",
     "CommitFailedException",
     "ConfigException",
@@ -78,6 +82,7 @@ __all__ = [
     "GroupMembershipOperation",
     "Health",
     "IllegalStateException",
+    "KafkaAdmin",
     "KafkaConsumer",
     "KafkaException",
     "KafkaProducer",
@@ -105,6 +110,7 @@ __all__ = [
     "WakeupException",
     "WhyEmpty",
     "__version__",
+    "admin",
     "errors",
     "metrics",
     "spark",
@@ -113,6 +119,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdminConfig": "prokurist.config",
     "Assignor": "prokurist.assignors.assignor",
     "CommitFailedException": "prokurist.errors",
     "ConfigException": "prokurist.errors",
@@ -129,6 +136,7 @@ _HOMES = {
     "GroupMembershipOperation": "prokurist.types",
     "Health": "prokurist.consumer.health",
     "IllegalStateException": "prokurist.errors",
+    "KafkaAdmin": "prokurist.admin.admin",
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
     "KafkaProducer": "prokurist.producer.producer",
@@ -158,7 +166,7 @@ _HOMES = {
 }
 """Module of each name; `test_exports` keeps them equal to the names that type checkers see."""
 
-_ROOMS = frozenset({"errors", "metrics", "spark", "testing", "timeline"})
+_ROOMS = frozenset({"admin", "errors", "metrics", "spark", "testing", "timeline"})
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ Invariants: the output depends on nothing but the table, and two runs give the s
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 
-from prokurist.config.clients import CONSUMER, PRODUCER
+from prokurist.config.clients import ADMIN, CONSUMER, PRODUCER
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.config.foreign import (
@@ -35,8 +35,9 @@ ConsumerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, group_id="billi
 ProducerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, linger_ms=20)
 ```
 
-The keys are those of the [consumer](#consumer), those of the [producer](#producer), and those
-that both have, for [connections](#connection) and [security](#security).
+The keys are those of the [consumer](#consumer), those of the [producer](#producer), those of
+the [admin client](#admin-client), `AdminConfig`, and those that all have, for
+[connections](#connection) and [security](#security).
 
 Values may be strings, as in a property file. A duration (unit ms) may also be a
 `timedelta`, a list one string with commas. Words are taken in upper and lower case. `None`
@@ -83,12 +84,15 @@ def document() -> str:
     Returns:
         The text of `docs/config.md`.
     """
-    consumer, producer = (list(table(client).values()) for client in (CONSUMER, PRODUCER))
+    consumer, producer, admin = (
+        list(table(client).values()) for client in (CONSUMER, PRODUCER, ADMIN)
+    )
     security = {field.name for field in fields(SaslKeys)}
     shared = {field.name for field in fields(ConnectionKeys)}
     groups = {
         "Consumer": [row for row in consumer if row.field not in shared],
         "Producer": [row for row in producer if row.field not in shared],
+        "Admin client": [row for row in admin if row.field not in shared],
         "Connection": [row for row in consumer if row.field in shared - security],
         "Security": [row for row in consumer if row.field in security],
     }
@@ -201,14 +205,15 @@ def typed() -> str:
         The source of `prokurist/config/typed.py`.
     """
     shared = {field.name for field in fields(ConnectionKeys)}
-    consumer, producer = (
+    consumer, producer, admin = (
         [row for row in table(client).values() if row.key.status.effect is not Effect.REFUSED]
-        for client in (CONSUMER, PRODUCER)
+        for client in (CONSUMER, PRODUCER, ADMIN)
     )
     parts = {
         "Client": [row for row in consumer if row.field in shared],
         "OnlyConsumer": [row for row in consumer if row.field not in shared],
         "OnlyProducer": [row for row in producer if row.field not in shared],
+        "OnlyAdmin": [row for row in admin if row.field not in shared],
     }
     lines = [_TYPED]
     for name, rows in parts.items():
@@ -218,14 +223,15 @@ def typed() -> str:
     for name, rows in parts.items():
         lines += ["", "", f"class _{name}Keywords(TypedDict, total=False):"]
         lines += [f"    {row.field}: {_annotation(row)}" for row in rows]
-    for client in ("Consumer", "Producer"):
+    words_of = {"Consumer": "a consumer", "Producer": "a producer", "Admin": "an admin client"}
+    for client, words_for in words_of.items():
         for form, public, words in (
             ("Dict", "ConfigDict", "with dots"),
             ("Keywords", "Keywords", "as keywords"),
         ):
             bases = f"_Client{form}, _Only{client}{form}"
             lines += ["", "", f"class {client}{public}({bases}, total=False):"]
-            lines += [f'    """The keys of a {client.lower()}, {words}."""']
+            lines += [f'    """The keys of {words_for}, {words}."""']
     return "\n".join(lines) + "\n"
 
 

@@ -51,33 +51,31 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Calls of other clients' producers, each with its counterpart here."""
 
-_ADMIN: Final = "the commands of `prokurist --help`: there is no admin client yet"
 _ASYNCIO: Final = "in a thread: there is no client for asyncio yet"
 
 PACKAGE_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "AIOConsumer": f"KafkaConsumer, {_ASYNCIO}",
-        "AIOKafkaAdminClient": _ADMIN,
+        "AIOKafkaAdminClient": f"KafkaAdmin, {_ASYNCIO}",
         "AIOKafkaConsumer": f"KafkaConsumer, {_ASYNCIO}",
         "AIOKafkaProducer": "KafkaProducer: a delivery that its send returns can be awaited",
         "AIOProducer": "KafkaProducer: a delivery that its send returns can be awaited",
-        "AdminClient": _ADMIN,
+        "AdminClient": "KafkaAdmin",
         "BrokerMetadata": "Node",
-        "ConfigResource": _ADMIN,
+        "ConfigResource": "prokurist.admin.ConfigResource",
         "Consumer": "KafkaConsumer",
         "DeserializingConsumer": "KafkaConsumer, with key.deserializer and value.deserializer",
-        "KafkaAdminClient": _ADMIN,
+        "KafkaAdminClient": "KafkaAdmin",
         "KafkaError": "KafkaException, or a class of prokurist.errors",
         "Message": "ConsumerRecord",
-        "NewPartitions": _ADMIN,
-        "NewTopic": _ADMIN,
+        "NewPartitions": "prokurist.admin.NewPartitions",
+        "NewTopic": "prokurist.admin.NewTopic",
         "OFFSET_BEGINNING": "seek_to_beginning(partitions) of a KafkaConsumer",
         "OFFSET_END": "seek_to_end(partitions) of a KafkaConsumer",
         "OFFSET_STORED": "committed(partitions) and seek(partition, offset) of a KafkaConsumer",
         "Producer": "KafkaProducer",
         "SerializingProducer": "KafkaProducer, with key.serializer and value.serializer",
         "TopicAndPartition": "TopicPartition",
-        "admin": _ADMIN,
         "aio": f"KafkaConsumer, {_ASYNCIO}; a delivery of a KafkaProducer can be awaited",
         "libversion": "__version__",
         "structs": "TopicPartition, OffsetAndMetadata and OffsetAndTimestamp of prokurist",

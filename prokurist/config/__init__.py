@@ -1,4 +1,4 @@
-"""The configuration of both clients: one table of keys, and the way to fill it.
+"""The configuration of all clients: one table of keys, and the way to fill it.
 
 Thread: none; what is here is immutable.
 Holds: the keys as fields of dataclasses, their kinds of value, the reading of what a user
@@ -7,13 +7,14 @@ May import: `errors` and the standard library.
 """
 
 from prokurist.config.address import Address
-from prokurist.config.clients import ConsumerConfig, ProducerConfig
+from prokurist.config.clients import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.report import ConfigReport, KeyFinding, Verdict
 from prokurist.config.secret import Secret
 
 __all__ = [
     "Address",
+    "AdminConfig",
     "ConfigReport",
     "ConsumerConfig",
     "KeyFinding",

@@ -162,3 +162,6 @@ PRODUCER_CHECKS: Final[tuple[Check, ...]] = (
     _check_transactions,
 )
 """Checks across a producer's keys."""
+
+ADMIN_CHECKS: Final[tuple[Check, ...]] = _CLIENT
+"""Checks across an admin client's keys."""

@@ -1,4 +1,4 @@
-"""The two public configurations: a table each, and the one way to fill it.
+"""The public configurations: a table each, and the one way to fill it.
 
 Invariants: an instance exists only if its values were read, converted and checked; the
 fields hold effective values, and `given` tells which of them the user asked for. Instances
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from prokurist.config.checks import CONSUMER_CHECKS, PRODUCER_CHECKS
+from prokurist.config.admin import AdminKeys
+from prokurist.config.checks import ADMIN_CHECKS, CONSUMER_CHECKS, PRODUCER_CHECKS
 from prokurist.config.consumer import ConsumerKeys
 from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS
 from prokurist.config.kip19 import DEPRECATED
@@ -24,7 +25,7 @@ from prokurist.errors.local_variables import without_locals
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from prokurist.config.typed import ConsumerKeywords, ProducerKeywords
+    from prokurist.config.typed import AdminKeywords, ConsumerKeywords, ProducerKeywords
 
 CONSUMER = Client(
     "consumer", ConsumerKeys, CONSUMER_CHECKS, FOR_CONSUMERS, MappingProxyType({})
@@ -33,6 +34,11 @@ CONSUMER = Client(
 
 PRODUCER = Client("producer", ProducerKeys, PRODUCER_CHECKS, FOR_PRODUCERS, DEPRECATED)
 """The producer's side of the table."""
+
+ADMIN = Client(
+    "admin client", AdminKeys, ADMIN_CHECKS, MappingProxyType({}), MappingProxyType({})
+)
+"""The admin client's side of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -63,7 +69,7 @@ class ConsumerConfig(ConsumerKeys):
             ConfigException: A key is unknown, a value breaks its rule, or two contradict
                 each other. It has all the faults.
         """
-        _fill(self, *read(CONSUMER, PRODUCER, config, keywords))
+        _fill(self, *read(CONSUMER, (PRODUCER, ADMIN), config, keywords))
 
     @staticmethod
     def check(
@@ -78,7 +84,7 @@ class ConsumerConfig(ConsumerKeys):
         Returns:
             A finding for each key, and the keys by our names.
         """
-        return check(CONSUMER, PRODUCER, config, keywords)
+        return check(CONSUMER, (PRODUCER, ADMIN), config, keywords)
 
     def __repr__(self) -> str:
         return _shown(self, CONSUMER, self.given)
@@ -112,7 +118,7 @@ class ProducerConfig(ProducerKeys):
             ConfigException: A key is unknown, a value breaks its rule, or two contradict
                 each other. It has all the faults.
         """
-        _fill(self, *read(PRODUCER, CONSUMER, config, keywords))
+        _fill(self, *read(PRODUCER, (CONSUMER, ADMIN), config, keywords))
 
     @staticmethod
     def check(
@@ -127,10 +133,59 @@ class ProducerConfig(ProducerKeys):
         Returns:
             A finding for each key, and the keys by our names.
         """
-        return check(PRODUCER, CONSUMER, config, keywords)
+        return check(PRODUCER, (CONSUMER, ADMIN), config, keywords)
 
     def __repr__(self) -> str:
         return _shown(self, PRODUCER, self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class AdminConfig(AdminKeys):
+    """An admin client's configuration, checked.
+
+    Attributes:
+        given: The dotted names of the keys that were given, regardless of their spelling.
+    """
+
+    given: frozenset[str]
+
+    @without_locals
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[AdminKeywords]",
+    ) -> None:
+        """Read a configuration.
+
+        Args:
+            config: Keys and values; keys with dots (`"client.id"`), with underscores, or as
+                librdkafka and kafka-python spell them.
+            **keywords: More keys, with underscores.
+
+        Raises:
+            ConfigException: A key is unknown, a value breaks its rule, or two contradict
+                each other. It has all the faults.
+        """
+        _fill(self, *read(ADMIN, (CONSUMER, PRODUCER), config, keywords))
+
+    @staticmethod
+    def check(
+        config: Mapping[str, object] | None = None, /, **keywords: object
+    ) -> ConfigReport:
+        """Report what every key of a configuration means here, without raising or warning.
+
+        Args:
+            config: Keys and values, in any client's spelling.
+            **keywords: More keys, with underscores.
+
+        Returns:
+            A finding for each key, and the keys by our names.
+        """
+        return check(ADMIN, (CONSUMER, PRODUCER), config, keywords)
+
+    def __repr__(self) -> str:
+        return _shown(self, ADMIN, self.given)
 
 
 def _fill(config: object, values: Mapping[str, Any], given: frozenset[str]) -> None:

@@ -15,7 +15,7 @@ import difflib
 import inspect
 import reprlib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -36,7 +36,7 @@ from prokurist.errors import ConfigException, ConfigWarning
 
 def read(
     client: Client,
-    other: Client,
+    others: Sequence[Client],
     config: Mapping[str, object] | None,
     keywords: Mapping[str, object],
 ) -> tuple[dict[str, Any], frozenset[str]]:
@@ -44,7 +44,7 @@ def read(
 
     Args:
         client: The client of the configuration.
-        other: The other client, to recognise its keys.
+        others: The other clients, to recognise their keys.
         config: Keys in any spelling.
         keywords: More keys, with underscores.
 
@@ -54,14 +54,14 @@ def read(
     Raises:
         ConfigException: Something in it cannot be used.
     """
-    reading = _Reading(client, other)
+    reading = _Reading(client, others)
     reading.take_all(config, keywords)
     return reading.used()
 
 
 def check(
     client: Client,
-    other: Client,
+    others: Sequence[Client],
     config: Mapping[str, object] | None,
     keywords: Mapping[str, object],
 ) -> ConfigReport:
@@ -69,11 +69,11 @@ def check(
 
     Args:
         client: The client of the configuration.
-        other: The other client, to recognise its keys.
+        others: The other clients, to recognise their keys.
         config: Keys in any spelling.
         keywords: More keys, with underscores.
     """
-    reading = _Reading(client, other)
+    reading = _Reading(client, others)
     reading.take_all(config, keywords)
     return ConfigReport(tuple(reading.findings), MappingProxyType(reading.translated))
 
@@ -110,11 +110,11 @@ class _Reading:
         translated: The keys that have an effect, by our names, as they were given.
     """
 
-    def __init__(self, client: Client, other: Client) -> None:
+    def __init__(self, client: Client, others: Sequence[Client]) -> None:
         self.findings: list[KeyFinding] = []
         self.translated: dict[str, object] = {}
         self._client = client
-        self._other = other
+        self._others = others
         self._values: dict[str, object] = {}
         self._spellings: dict[str, str] = {}
         self._deprecated: dict[str, object] = {}
@@ -159,7 +159,7 @@ class _Reading:
                 raise ConfigException(f"{spelling}: cannot be used here: {foreign.reason}")
             self._find(spelling, Verdict.WITHOUT_EFFECT, foreign.reason)
         else:
-            raise _unknown(self._client, self._other, spelling)
+            raise _unknown(self._client, self._others, spelling)
 
     def _take_row(self, row: ConfigRow, spelling: str, value: object) -> None:
         status = row.key.status
@@ -351,13 +351,14 @@ def _foreign(client: Client) -> Mapping[str, Foreign]:
     return {**_foreign_keys(), **client.foreign}
 
 
-def _unknown(client: Client, other: Client, spelling: str) -> ConfigException:
+def _unknown(client: Client, others: Sequence[Client], spelling: str) -> ConfigException:
     bare = plain(spelling)
-    if bare in spellings(other) or bare in other.deprecated:
-        return ConfigException(
-            f"{spelling} is a key of the {other.word}, and this is a {client.word}'s "
-            "configuration: take it out"
-        )
+    for other in others:
+        if bare in spellings(other) or bare in other.deprecated:
+            return ConfigException(
+                f"{spelling} is a key of the {other.word}, and this is {article(client.word)} "
+                f"{client.word}'s configuration: take it out"
+            )
     known = {spelled: row.name for spelled, row in spellings(client).items()}
     known.update((key, key) for key in client.deprecated)
     near = difflib.get_close_matches(bare.lower(), known, n=3, cutoff=0.7)
@@ -366,6 +367,11 @@ def _unknown(client: Client, other: Client, spelling: str) -> ConfigException:
         names = [name.replace(".", "_") for name in names]
     hint = f"; did you mean {' or '.join(names)}?" if names else ""
     return ConfigException(f"unknown key {spelling}{hint}")
+
+
+def article(word: str) -> str:
+    """The indefinite article before a word."""
+    return "an" if word[0] in "aeiou" else "a"
 
 
 def _callers_level() -> int:

@@ -201,6 +201,16 @@ _OnlyProducerDict = TypedDict(
     total=False,
 )
 
+_OnlyAdminDict = TypedDict(
+    "_OnlyAdminDict",
+    {
+        "default.api.timeout.ms": int | str | timedelta,
+        "receive.buffer.bytes": int | str,
+        "retries": int | str,
+    },
+    total=False,
+)
+
 
 class _ClientKeywords(TypedDict, total=False):
     security_protocol: str
@@ -378,6 +388,12 @@ class _OnlyProducerKeywords(TypedDict, total=False):
     value_serializer: Callable[..., bytes | None] | object | None
 
 
+class _OnlyAdminKeywords(TypedDict, total=False):
+    default_api_timeout_ms: int | str | timedelta
+    receive_buffer_bytes: int | str
+    retries: int | str
+
+
 class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):
     """The keys of a consumer, with dots."""
 
@@ -392,3 +408,11 @@ class ProducerConfigDict(_ClientDict, _OnlyProducerDict, total=False):
 
 class ProducerKeywords(_ClientKeywords, _OnlyProducerKeywords, total=False):
     """The keys of a producer, as keywords."""
+
+
+class AdminConfigDict(_ClientDict, _OnlyAdminDict, total=False):
+    """The keys of an admin client, with dots."""
+
+
+class AdminKeywords(_ClientKeywords, _OnlyAdminKeywords, total=False):
+    """The keys of an admin client, as keywords."""

@@ -5,6 +5,7 @@ Import them from here. The files are the seams: what the client itself raises
 `security`, `cluster`), and the numbers on the wire (`codes`).
 """
 
+from prokurist.errors.admin import AdminException, IncompleteListingException
 from prokurist.errors.cluster import (
     BrokerIdNotRegisteredException,
     ControllerIdNotRegisteredException,
@@ -190,6 +191,7 @@ from prokurist.errors.tree import (
 )
 
 __all__ = [
+    "AdminException",
     "ApiException",
     "Attempt",
     "AuthenticationException",
@@ -238,6 +240,7 @@ __all__ = [
     "IllegalGenerationException",
     "IllegalSaslStateException",
     "IllegalStateException",
+    "IncompleteListingException",
     "InconsistentClusterIdException",
     "InconsistentGroupProtocolException",
     "InconsistentTopicIdException",

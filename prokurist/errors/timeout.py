@@ -72,6 +72,7 @@ class TimeoutException(RetriableException, TimeoutError):
         elapsed: The seconds it took.
         partitions: The partitions it was about.
         topic: The topic it was about, where it was about one.
+        item: The item it was about, of a call about several.
         attempts: Each request that was sent for it, in order.
         waits: Each stretch of waiting without a request, in order.
         last_error: The last error that an attempt met; also `__cause__`.
@@ -96,7 +97,9 @@ class TimeoutException(RetriableException, TimeoutError):
         last_error: BaseException | None = None,
         config_key: str | None = None,
         may_have_happened: bool = False,
+        item: str | None = None,
     ) -> None:
+        self.item = item
         self.operation = operation
         self.timeout = timeout
         self.elapsed = elapsed
@@ -153,7 +156,9 @@ def _account(error: TimeoutException) -> str:
 
 def _verdict(error: TimeoutException) -> str:
     subject = error.operation
-    if error.partitions:
+    if error.item is not None:
+        subject += f" for {error.item}"
+    elif error.partitions:
         subject += f" for {named(error.partitions)}"
     elif error.topic is not None:
         subject += f" {'to' if error.operation == 'send' else 'of'} topic {error.topic}"

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from prokurist.events.admin.items_call import ItemsCall
+from prokurist.events.admin.work import Work
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
 from prokurist.events.member_identity import NO_MEMBER, Identity
@@ -315,6 +317,18 @@ class DeliverAndEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class Administer:
+    """Do administrative work; each item of the call gets an outcome of its own.
+
+    Attributes:
+        work: The work.
+    """
+
+    call: ItemsCall
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceId:
     """Wait for the client instance id of this client's metrics; the answer is a UUID."""
 
@@ -373,6 +387,9 @@ TransactionEvent: TypeAlias = InitTransactions | EndTransaction | SendOffsets
 ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
 """The events of a producer."""
 
+AdminEvent: TypeAlias = Administer
+"""The events of an administrator."""
+
 TelemetryEvent: TypeAlias = InstanceId | PushLast
 """The events of a client that pushes metrics."""
 
@@ -380,6 +397,7 @@ ApplicationEvent: TypeAlias = (
     ConsumerEvent
     | ProducerEvent
     | TransactionEvent
+    | AdminEvent
     | TelemetryEvent
     | LookUpTopic
     | ListTopics

@@ -18,7 +18,7 @@ nothing is called while it is held.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -39,6 +39,7 @@ from prokurist.types import TopicPartition
 
 UNANSWERED: Final = "unanswered"
 DEFAULT_KEY: Final = "default.api.timeout.ms"
+NOTHING: Final = frozenset[Hashable]()
 
 
 class Stand(Enum):
@@ -60,6 +61,8 @@ class Try:
         number: Its number among the call's attempts, from 1.
         began: When it was written, on the clock.
         ended: When it ended, or None.
+        about: The items of an administrative call that it is about.
+        undone: Those of them for which the broker has said that it did nothing.
     """
 
     request: str
@@ -69,6 +72,8 @@ class Try:
     ended: float | None = None
     outcome: str = UNANSWERED
     number: int = 0
+    about: frozenset[Hashable] = NOTHING
+    undone: frozenset[Hashable] = NOTHING
 
 
 class Call:
@@ -161,11 +166,14 @@ class Call:
             The attempt, entered into the ledger; None when the call has ended,
             and then nothing may be written for it.
         """
-        attempt = Try(request, node, effect, now)
+        return self._enter(Try(request, node, effect, now))
+
+    def _enter(self, attempt: Try) -> Try | None:
+        """Enter an attempt into the ledger, unless the call has ended."""
         with self._lock:
             if self._stand is not Stand.OPEN:
                 return None
-            self._close_wait(now)
+            self._close_wait(attempt.began)
             self._tries.append(attempt)
             attempt.number = len(self._tries)
         if self.trace is not None:
@@ -386,17 +394,24 @@ class Call:
         """
         self.timed_out = True
         self._close_wait(now)
+        happened = any(attempt.effect for attempt in self._tries)
+        return self._report(now, self._tries, happened=happened)
+
+    def _report(
+        self, now: float, tries: Iterable[Try], *, happened: bool, item: str | None = None
+    ) -> TimeoutException:
         return TimeoutException(
             operation=self.operation,
             timeout=self.deadline.at - self.began,
             elapsed=now - self.began,
             partitions=self.partitions,
             topic=self.topic,
-            attempts=[self._entry(attempt) for attempt in self._tries],
+            attempts=[self._entry(attempt) for attempt in tries],
             waits=self._waits,
             last_error=self._last_error,
             config_key=self.config_key,
-            may_have_happened=any(attempt.effect for attempt in self._tries),
+            may_have_happened=happened,
+            item=item,
         )
 
     def _entry(self, attempt: Try) -> Attempt:

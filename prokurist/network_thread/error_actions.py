@@ -50,6 +50,7 @@ class Action(Enum):
     SUBSCRIBE = "ask for the telemetry subscription again"
     ANOTHER_CODEC = "the same, and compress the next push otherwise"
     END = "push no metrics any more"
+    ECHO = "what was asked for is there: an earlier attempt may have done it"
     FATAL = "raise it"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from prokurist.admin.admin import KafkaAdmin
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.producer.producer import KafkaProducer
@@ -28,8 +29,8 @@ def _at_rest(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every client that a test builds is closed for it."""
-    built: list[KafkaConsumer | KafkaProducer] = []
-    build, build_producer = World.consumer, World.producer
+    built: list[KafkaConsumer | KafkaProducer | KafkaAdmin] = []
+    build, build_producer, build_admin = World.consumer, World.producer, World.admin
 
     def building(self: World, cap: Versions | None = None, **keys: Any) -> KafkaConsumer:
         consumer = build(self, cap, **keys)
@@ -41,6 +42,12 @@ def closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         built.append(producer)
         return producer
 
+    def administering(self: World, cap: Versions | None = None, **keys: Any) -> KafkaAdmin:
+        admin = build_admin(self, cap, **keys)
+        built.append(admin)
+        return admin
+
+    monkeypatch.setattr(World, "admin", administering)
     monkeypatch.setattr(World, "consumer", building)
     monkeypatch.setattr(World, "producer", producing)
     yield

@@ -8,7 +8,8 @@ around them.
 from math import inf
 from typing import TypeAlias
 
-from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.admin.admin import KafkaAdmin
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.application_events import ApplicationEvent
 from prokurist.events.call import Call
@@ -134,6 +135,9 @@ Member: TypeAlias = virtual_time.Member[SimulatedNetwork]
 Sender: TypeAlias = virtual_time.Sender[SimulatedNetwork]
 """A producer's network side in the world."""
 
+Administrator: TypeAlias = virtual_time.Administrator[SimulatedNetwork]
+"""An admin client's network side in the world."""
+
 BUILT: "list[World]" = []
 """Those of the present test, for the fixture that looks after them at its end."""
 
@@ -184,6 +188,20 @@ class World(virtual_time.World[SimulatedNetwork]):
         """A producer that lives in this world."""
         sender = self.sender(cap, **keys)
         return KafkaProducer.wired(sender.config, self.clock, sender.side)
+
+    def administrator(self, cap: Versions | None = None, **keys: object) -> Administrator:
+        """An admin client's network side, running."""
+        settings: dict[str, object] = {"bootstrap.servers": self.bootstrap}
+        settings.update({name.replace("_", "."): value for name, value in keys.items()})
+        made = self.join_admin(AdminConfig(settings), cap)
+        made.side.trace.read_by(check, fine=False)
+        self.start(made)
+        return made
+
+    def admin(self, cap: Versions | None = None, **keys: object) -> KafkaAdmin:
+        """An admin client that lives in this world."""
+        made = self.administrator(cap, **keys)
+        return KafkaAdmin.wired(made.config, self.clock, made.side)
 
     # --- calling ---------------------------------------------------------------------
 

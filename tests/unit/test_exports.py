@@ -22,6 +22,9 @@ HEAVY = (
 )
 
 NAMES = {
+    "AdminConfig",
+    "KafkaAdmin",
+    "admin",
     "RecordMetadata",
     "ProducerRecord",
     "ProducerConfig",

@@ -51,7 +51,7 @@ CIRCLES = {
 
 
 WRONG: Final = (
-    ("types.py", "import prokurist.events.clock", "Each room"),
+    ("types/__init__.py", "import prokurist.events.clock", "Each room"),
     ("records/new.py", "import prokurist.events.clock", "Each room"),
     ("events/new.py", "import prokurist.network_thread", "Each room"),
     ("network_thread/new.py", "import prokurist.consumer", "Each room"),

@@ -26,6 +26,9 @@ ZERO: Final = bytes(16)
 """The UUID that stands for none."""
 SHORT: Final = struct.Struct(">h")
 INT: Final = struct.Struct(">i")
+PRESENT: Final = b"\x01"
+ABSENT: Final = b"\xff"
+"""The byte before a structure that may be null (KIP-893)."""
 
 
 @cache
@@ -109,7 +112,10 @@ def field_writer(field: Field, *, flexible: bool) -> Writer:
 def item_writer(field: Field, *, flexible: bool) -> Writer:
     """Make the writer of a field's value, or of one element of its array."""
     if field.struct is not None:
-        return struct_writer(field.struct)
+        write = struct_writer(field.struct)
+        # Of an array, it is the array that can be null.
+        is_nullable = field.nullable and not field.array
+        return partial(write_nullable_struct, write) if is_nullable else write
     match field.kind:
         case "string":
             return partial(write_string, field, compact_length if flexible else int16_length)
@@ -144,6 +150,13 @@ def write_number(field: Field, out: bytearray, value: Any) -> None:
         out += struct.pack(">" + FIXED[field.kind], value)
     except struct.error as error:
         raise ValueError(f"{field.name} is {value!r}, which is no {field.kind}") from error
+
+
+def write_nullable_struct(write: Writer, out: bytearray, value: Body | None) -> None:
+    """Write a structure that may be null, with a byte before it that says so."""
+    out += PRESENT if value is not None else ABSENT
+    if value is not None:
+        write(out, value)
 
 
 def write_null(field: Field, length: LengthWriter, out: bytearray) -> None:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Generic, TypeVar
 
+from prokurist.assembly.admin import AdminSide
 from prokurist.assembly.consumer import ConsumerSide
 from prokurist.assembly.network_side import System, trace_of
 from prokurist.assembly.producer import ProducerSide
-from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.config.connection import ConnectionKeys
 from prokurist.events.waiter import Waiter
 from prokurist.network_thread.connections.authentication import Authenticator
@@ -112,6 +113,14 @@ class Sender(Client[Wire]):
 
 
 @dataclass
+class Administrator(Client[Wire]):
+    """An admin client's network side in the world."""
+
+    config: AdminConfig
+    side: AdminSide
+
+
+@dataclass
 class World(Generic[Wire]):
     """Brokers, clients and their time.
 
@@ -137,6 +146,7 @@ class World(Generic[Wire]):
         self.control: Control = Control(self.cluster, self.clock)
         self.members: list[Member[Wire]] = []
         self.senders: list[Sender[Wire]] = []
+        self.administrators: list[Administrator[Wire]] = []
         self._turns_now = 0
         self._plans: list[tuple[float, Callable[[], object]]] = []
 
@@ -217,6 +227,34 @@ class World(Generic[Wire]):
         self.senders.append(sender)
         return sender
 
+    def join_admin(
+        self, config: AdminConfig, cap: Versions | None = None
+    ) -> Administrator[Wire]:
+        """An admin client's network side; it runs from `start` on.
+
+        Args:
+            config: Its configuration.
+            cap: Upper bounds on versions.
+        """
+        network = self.network()
+        names = Names(self, network.wake)
+        helping = Helping(self, network.wake)
+        system = System(
+            clock=self.clock,
+            network=network,
+            resolver=names,
+            random=self.random,
+            software=SOFTWARE,
+            cap=cap,
+            time_of_day=lambda: round(self.clock.time * 1000),
+            authenticator=self._authenticator(config, helping),
+        )
+        trace = trace_of(config, "admin", None, self.clock)
+        side = AdminSide(config, trace, system)
+        made = Administrator(side.thread, side.timer, network, names, helping, config, side)
+        self.administrators.append(made)
+        return made
+
     def _authenticator(self, config: ConnectionKeys, helping: Helping) -> Authenticator | None:
         if not config.security_protocol.startswith("SASL"):
             return None
@@ -241,7 +279,7 @@ class World(Generic[Wire]):
     @property
     def clients(self) -> list[Client[Wire]]:
         """All of them, consumers first."""
-        return [*self.members, *self.senders]
+        return [*self.members, *self.senders, *self.administrators]
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
         """Have something happen at a moment, in any wait: a signal, another thread."""

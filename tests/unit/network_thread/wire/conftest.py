@@ -19,6 +19,8 @@ from kio.serial import entity_writer
 
 from prokurist.network_thread.wire.request import Request
 from tests.unit.network_thread.wire import (
+    admin_replica_exchanges,
+    admin_topic_exchanges,
     cluster_exchanges,
     fetch_exchanges,
     group_exchanges,
@@ -122,6 +124,8 @@ ALL = (
     + telemetry_exchanges.EXCHANGES
     + transaction_exchanges.EXCHANGES
     + sasl_exchanges.EXCHANGES
+    + admin_topic_exchanges.EXCHANGES
+    + admin_replica_exchanges.EXCHANGES
 )
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)
 

@@ -1,0 +1,4 @@
+"""Messages of administration.
+
+Thread: any; frozen values.
+"""
