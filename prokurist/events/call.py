@@ -262,15 +262,18 @@ class Call:
 
     # --- the caller ----------------------------------------------------------------
 
-    def watch(self) -> Waiter:
+    def watch(self, waiter: Waiter | None = None) -> Waiter:
         """A fresh waiter for one wait, which opens when the call ends.
 
         Fresh, because a wake-up opens it too, and a waiter stays open: a call that
         is waited for twice must not find the waiter of its first wait.
+
+        Args:
+            waiter: The one to open; None for a new one of a thread.
         """
         # Nothing is called under the lock: a signal handler could come there and wait for the
         # network thread, which may want that lock.
-        waiter = Waiter()
+        waiter = waiter or Waiter()
         with self._lock:
             self.waiter = waiter
             is_over = self._stand is not Stand.OPEN

@@ -105,7 +105,7 @@ class Closing:
         if self.may_wait and not self._phase(lambda: self._give_up(began, last)):
             self._phase(lambda: self._give_up(began, last))
         if self.may_wait and self.pushes and self._interrupt is None:
-            self._phase(lambda: push_last(runner, began, deadline))
+            self._phase(lambda: runner.drive(push_last(runner, began, deadline)))
             last = Deadline(max(self._cut(deadline).at, runner.now() + LAST_TURN))
         while not self.is_ending:
             # Again if an interrupt came before it was told: this phase is never left out.
@@ -142,14 +142,14 @@ class Closing:
         # Counted now: a batch that has ended lets go of its records.
         self._left = self._left or {each: each.count for each in self.accumulator.snapshot()}
         if _ask(self.runner, GiveUp(call)):
-            self.runner.wait_for_end(call, last)
+            self.runner.drive(self.runner.wait_for_end(call, last))
 
     def _end_thread(self, last: Deadline) -> None:
         ending = Call("close", self.runner.now(), last)
         is_asked = _ask(self.runner, Close(ending))
         self.is_ending = True
         if is_asked and self.may_wait:
-            self.runner.wait_for_end(ending, last)
+            self.runner.drive(self.runner.wait_for_end(ending, last))
 
 
 def _ask(runner: CallRunner, event: ApplicationEvent) -> bool:

@@ -205,7 +205,8 @@ class Sending:
         event = AwaitTopic(call, topic, partition)
         try:
             if key is not None:
-                self._runner().ask(call, event)
+                runner = self._runner()
+                runner.drive(runner.ask(call, event))
             else:
                 # It is looked up all the same, for the next record.
                 self._runner().post(event)

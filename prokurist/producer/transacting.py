@@ -153,7 +153,7 @@ class Transactions:
         self._transaction.begin(kind)
         succeeded = False
         try:
-            runner.ask(call, event(call))
+            runner.drive(runner.ask(call, event(call)))
             succeeded = True
         except KafkaException as error:
             self._finish(kind, call, succeeded=False)

@@ -90,7 +90,8 @@ class WaitingCalls:
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("purge", now, deadline, config_key=KEY)
         self._note_callback(call)
-        records: int = self._runner().ask(call, Purge(call))
+        runner = self._runner()
+        records: int = runner.drive(runner.ask(call, Purge(call)))
         return records
 
     def partitions_for(
@@ -116,7 +117,8 @@ class WaitingCalls:
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
         self._note_callback(call)
-        self._runner().ask(call, AwaitTopic(call, topic))
+        runner = self._runner()
+        runner.drive(runner.ask(call, AwaitTopic(call, topic)))
         return self._built().metadata.cluster.partitions_of(topic)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
@@ -137,7 +139,8 @@ class WaitingCalls:
         self._check_usable("client_instance_id")
         self._refuse_in_callback("client_instance_id")
         require_push(on=self._built().telemetry is not None)
-        return client_instance_id(self._runner(), timeout)
+        runner = self._runner()
+        return runner.drive(client_instance_id(runner, timeout))
 
     def _pushes(self) -> bool:
         """Return True if brokers want metrics of this client."""
