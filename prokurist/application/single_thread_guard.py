@@ -231,6 +231,12 @@ class SingleThreadGuard:
             )
 
     @property
+    def is_taken(self) -> bool:
+        """True while a call is inside, here or in a callback."""
+        standing = self.room.standing
+        return standing is not None and not is_over(standing[1])
+
+    @property
     def present(self) -> str | None:
         """The call that is inside; the outermost one."""
         room = self.room
