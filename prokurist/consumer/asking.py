@@ -18,6 +18,7 @@ from prokurist.consumer.arguments import (
 from prokurist.consumer.commit_queue import CommitCallback
 from prokurist.consumer.core import ConsumerCore
 from prokurist.consumer.lookups import edge_in, timestamps_in
+from prokurist.consumer.offset_tracker import OffsetTracker
 from prokurist.events.application_events import Edge
 from prokurist.events.clock import as_seconds
 from prokurist.types import (
@@ -116,6 +117,32 @@ class AskingCalls(ConsumerCore):
             raise TypeError(f"a commit callback is callable, not {callback!r}")
         with self._caller.inside("commit_async"):
             self._caller.drive(self._commit_async(given, callback))
+
+    def track_offsets(
+        self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
+    ) -> OffsetTracker:
+        """Track records that finish out of order, in pools and tasks.
+
+        It takes `enable.auto.offset.store=false`, and is called once, before `subscribe` or
+        `assign`. From then on a record that is returned is outstanding until
+        `OffsetTracker.done` is told of it, and commits without offsets end before the lowest
+        outstanding one of each partition.
+
+        At a bound `poll` returns fewer records or none, by its deadline as ever, and an
+        iteration waits; both go on as soon as a record is done. Records that were fetched
+        stay where they are, and the member stays in its group.
+
+        Args:
+            max_outstanding: Records of all partitions that may be outstanding.
+            max_uncommitted: Records of one partition that may be returned from its lowest
+                outstanding one on: as many come again after a crash.
+
+        Raises:
+            IllegalStateException: It was called before; partitions are assigned; or
+                `enable.auto.offset.store` is true.
+        """
+        self._track(max_outstanding, max_uncommitted)
+        return OffsetTracker(self._caller, self._committable, self._background)
 
     # --- look-ups --------------------------------------------------------------------
 

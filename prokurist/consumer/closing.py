@@ -36,8 +36,8 @@ SHARE_RESERVED: Final = 0.25
 class Thread(Protocol):
     """Interface of the network thread, for closing."""
 
-    def join(self, seconds: float) -> bool:
-        """Wait for the end of the network thread."""
+    def join(self, seconds: float) -> object:
+        """Wait for the end of the network thread, or return what waits for it."""
         ...
 
 

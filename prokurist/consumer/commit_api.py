@@ -11,7 +11,6 @@ from prokurist.application.driving import Steps
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import Offsets, done_in
 from prokurist.consumer.commit_queue import CommitCallback, CommitQueue
-from prokurist.consumer.offset_tracker import OffsetTracker
 from prokurist.errors import IllegalStateException, InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.background_events import BackgroundEvents
@@ -82,29 +81,8 @@ class CommitApi:
                 )
             self._committable.store(given)
 
-    def track_offsets(
-        self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
-    ) -> OffsetTracker:
-        """Track records that finish out of order, in pools and tasks.
-
-        It takes `enable.auto.offset.store=false`, and is called once, before `subscribe` or
-        `assign`. From then on a record that is returned is outstanding until
-        `OffsetTracker.done` is told of it, and commits without offsets end before the lowest
-        outstanding one of each partition.
-
-        At a bound `poll` returns fewer records or none, by its deadline as ever, and an
-        iteration waits; both go on as soon as a record is done. Records that were fetched
-        stay where they are, and the member stays in its group.
-
-        Args:
-            max_outstanding: Records of all partitions that may be outstanding.
-            max_uncommitted: Records of one partition that may be returned from its lowest
-                outstanding one on: as many come again after a crash.
-
-        Raises:
-            IllegalStateException: It was called before; partitions are assigned; or
-                `enable.auto.offset.store` is true.
-        """
+    def _track(self, max_outstanding: int, max_uncommitted: int) -> None:
+        """Have the returned records tracked from now on."""
         for name, bound in (
             ("max_outstanding", max_outstanding),
             ("max_uncommitted", max_uncommitted),
@@ -116,7 +94,6 @@ class CommitApi:
         with self._caller.inside("track_offsets"):
             self._check_stores("track_offsets")
             self._committable.track(Tracking(max_outstanding, max_uncommitted))
-            return OffsetTracker(self._caller, self._committable, self._background)
 
     def _check_stores(self, operation: str) -> None:
         """Refuse calls that mark records as done where all returned records count as done.

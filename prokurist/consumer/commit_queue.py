@@ -49,6 +49,9 @@ class CommitQueue:
         on_committed: The callback of asynchronous commits that have none of their own.
     """
 
+    operation = "commit_sync"
+    """The name of the call that waits."""
+
     def __init__(
         self,
         caller: CallRunner,
@@ -77,7 +80,7 @@ class CommitQueue:
         raised after this commit has ended.
         """
         offsets, topics = returned
-        call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
+        call = self._caller.call(self.operation, timeout, partitions=tuple(offsets))
         self._caller.raise_if_woken()
         raised: Exception | None = None
         try:

@@ -68,6 +68,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
     """
 
     _runner_type: type[CallRunner] = CallRunner
+    _commits_type: type[CommitQueue] = CommitQueue
 
     @without_locals
     def __init__(
@@ -85,7 +86,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         try:
             self._wire(settings, clock, side)
             side.thread.start()
-            at_exit.remember(self, ConsumerCore._close, side.trace)
+            at_exit.remember(self, close_at_exit, side.trace)
             self._counted.started = epoch_milliseconds()
             OPEN.add(self._counted)
             self._tell_start(settings, side.trace)
@@ -147,7 +148,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             interval if config.enable_auto_commit else None,
             config.on_committed,
         )
-        self._commits = CommitQueue(
+        self._commits = self._commits_type(
             self._caller,
             self._auto,
             self._interceptors,
@@ -338,6 +339,11 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         if side is None:
             return "KafkaConsumer(not built)"
         return f"KafkaConsumer({side.client_id}, {side.thread.life.value})"
+
+
+def close_at_exit(consumer: ConsumerCore, /, seconds: float, *, last_commit: bool) -> None:
+    """Close a consumer as the interpreter exits."""
+    consumer._close(seconds, last_commit=last_commit)  # noqa: SLF001 - of this very module
 
 
 def place_of(side: ConsumerSide) -> GroupPlace | None:

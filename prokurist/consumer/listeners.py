@@ -32,10 +32,10 @@ class ConsumerRebalanceListener(Protocol):
     `committed`, `position`, `seek` and `pause` work.
     """
 
-    def on_partitions_revoked(self, partitions: Partitions) -> None:
+    def on_partitions_revoked(self, partitions: Partitions) -> object:
         """Called before partitions are revoked: the last moment to commit them."""
 
-    def on_partitions_assigned(self, partitions: Partitions) -> None:
+    def on_partitions_assigned(self, partitions: Partitions) -> object:
         """Called with newly assigned partitions, before anything of them is read.
 
         Where it raises, `poll` does. With the consumer protocol the next poll calls it again,
@@ -63,20 +63,17 @@ class FunctionListener:
         self._revoked = revoked
         self._lost = lost or revoked
 
-    def on_partitions_assigned(self, partitions: Partitions) -> None:
+    def on_partitions_assigned(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._assigned is not None:
-            self._assigned(partitions)
+        return None if self._assigned is None else self._assigned(partitions)
 
-    def on_partitions_revoked(self, partitions: Partitions) -> None:
+    def on_partitions_revoked(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._revoked is not None:
-            self._revoked(partitions)
+        return None if self._revoked is None else self._revoked(partitions)
 
-    def on_partitions_lost(self, partitions: Partitions) -> None:
+    def on_partitions_lost(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._lost is not None:
-            self._lost(partitions)
+        return None if self._lost is None else self._lost(partitions)
 
 
 class Listeners:
@@ -118,6 +115,10 @@ class Listeners:
                 f"{operation} inside {self._running}: commit, seek and look up there, and "
                 f"call {operation} when it has returned"
             )
+
+    def leave_callback(self) -> None:
+        """Forget a callback that does not return, for `close`."""
+        self._running = None
 
     def run(self) -> Steps[None]:
         """Run the queued steps.

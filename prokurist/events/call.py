@@ -358,6 +358,17 @@ class Call:
             return any(attempt.effect for attempt in self._tries)
 
     @property
+    def has_answer(self) -> bool:
+        """True if the network thread has ended it."""
+        return self._stand is Stand.FINISHED
+
+    @property
+    def ledger(self) -> tuple[tuple[Attempt, ...], tuple[Wait, ...]]:
+        """Its attempts and waits so far, in seconds from its beginning."""
+        with self._lock:
+            return tuple(self._entry(attempt) for attempt in self._tries), tuple(self._waits)
+
+    @property
     def without_time(self) -> bool:
         """True with timeout 0: one turn, and no waiting."""
         return self.deadline.at <= self.began

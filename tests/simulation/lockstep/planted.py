@@ -387,8 +387,8 @@ BUGS: Final = (
                 "        while self._opened:\n",
             ),
             (
-                "self._go_on(self._opened.popleft())\n",
-                "self._go_on(self._opened.popleft())\n        self._woken = False\n",
+                "                opened()\n",
+                "                opened()\n        self._woken = False\n",
             ),
         ),
         awaiting.batches_end_while_the_loop_takes_others,
