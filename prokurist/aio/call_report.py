@@ -15,7 +15,7 @@ from prokurist.types import counted
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """What a cancelled call had done, as the attribute `report` of its CancelledError.
+    """Ledger of a cancelled call, the attribute `report` of its CancelledError.
 
     Attributes:
         operation: The name of the call.
@@ -23,7 +23,7 @@ class CallReport:
         answered: True if it had ended when the cancellation came: its result is lost.
         may_have_happened: True if something may have changed on a broker.
         attempts: The requests that were written.
-        waits: What it waited for.
+        waits: Its waits.
     """
 
     operation: str

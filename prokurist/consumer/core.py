@@ -60,7 +60,7 @@ CLOSE: Final = 30.0
 
 
 class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
-    """What the consumer of threads and that of coroutines share: all but how they wait.
+    """Core of both consumers, of threads and of coroutines: all but how they wait.
 
     Args:
         config: Configuration keys and their values.
@@ -337,8 +337,8 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         # Printed with a traceback's locals, it may be one whose constructor has raised.
         side: ConsumerSide | None = self.__dict__.get("_side")
         if side is None:
-            return "KafkaConsumer(not built)"
-        return f"KafkaConsumer({side.client_id}, {side.thread.life.value})"
+            return f"{type(self).__name__}(not built)"
+        return f"{type(self).__name__}({side.client_id}, {side.thread.life.value})"
 
 
 def close_at_exit(consumer: ConsumerCore, /, seconds: float, *, last_commit: bool) -> None:

@@ -40,7 +40,7 @@ class Place(Protocol):
 
 
 class TrackerCore:
-    """What the trackers of both consumers share: all but the wait.
+    """Core of the trackers of both consumers: all but the wait.
 
     Args:
         caller: The way to the network thread.
