@@ -1,4 +1,4 @@
-"""The ledger of a call whose task was cancelled.
+"""The ledger of a cancelled call.
 
 Thread: the event loop's.
 """
@@ -47,7 +47,7 @@ class CallReport:
 
 
 class ReportingRunner(CallRunner):
-    """A runner whose cancelled calls leave their ledger with the CancelledError."""
+    """A runner that leaves the ledger of a cancelled call with the CancelledError."""
 
     def answer(self, call: Call) -> Steps[object]:
         """See `CallRunner.answer`."""

@@ -1,7 +1,7 @@
 """The public consumer of coroutines, over the steps of that of threads.
 
-Thread: the event loop's. Each method is described where its namesake of `prokurist` is; here
-stands what differs.
+Thread: the event loop's. Each method is described at its namesake of `prokurist`; here stand
+the differences.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ HURRY: Final = 1.5
 """Seconds for the `close` of an `async with` block that a cancelled task leaves."""
 
 SHARE_TO_LEAVE: Final = 0.5
-"""Of the time of a `close`, what a call that reads has to end in."""
+"""Share of the time of a `close` for a call that reads to end in."""
 
 
 class KafkaConsumer(ConsumerCore):
@@ -364,7 +364,7 @@ class KafkaConsumer(ConsumerCore):
 
         A call of another task that reads ends with an IllegalStateException. A task that is
         cancelled here leaves, and the consumer is closed by the deadline all the same; once
-        more cancelled, what is left gets no time.
+        more cancelled, the rest gets no time.
         """
         seconds = CLOSE if timeout is None else as_seconds(timeout)
         if not isinstance(membership, GroupMembershipOperation):

@@ -16,7 +16,7 @@ LONGEST: Final = 3600.0
 """Seconds that one timer of the loop lasts at most; a longer wait is made of several."""
 
 TURN: Final = 0.005
-"""Seconds for which a client that waits for nothing may keep the loop."""
+"""Seconds that a client without a wait may keep the loop."""
 
 
 async def drive(steps: Steps[T], now: Callable[[], float]) -> T:
@@ -100,9 +100,14 @@ class Turns:
         self._now = now
         self._since = now()
 
+    @property
+    def is_due(self) -> bool:
+        """True if other tasks had no turn for a moment."""
+        return self._now() - self._since >= TURN
+
     async def give_way(self) -> None:
         """Let other tasks run, unless they did a moment ago."""
-        if self._now() - self._since >= TURN:
+        if self.is_due:
             await sleep(0)
             self._since = self._now()
 
@@ -123,7 +128,7 @@ class Joinable(Protocol):
 
 
 class JoinedInLoop:
-    """A network thread whose end is waited for without blocking the loop.
+    """A network thread, and the wait for its end without blocking the loop.
 
     Args:
         thread: The thread.

@@ -1,7 +1,7 @@
 """The `close` of a client, in a task of its own.
 
 A task that is cancelled in `close` leaves, and the client is closed by its deadline all the
-same. Cancelled a second time, as when the loop is about to end, what is left gets no time.
+same. Cancelled a second time, as when the loop is about to end, the rest gets no time.
 
 Thread: the event loop's.
 """

@@ -19,7 +19,7 @@ def in_loop(callback: OnDelivery, loop: AbstractEventLoop) -> OnDelivery:
     The loop is woken once for all that end together. A loop that was closed is told nothing.
 
     Raises:
-        TypeError: It is a coroutine function, which nothing would await.
+        TypeError: It is a coroutine function, and nothing would await it.
     """
     if iscoroutinefunction(callback):
         raise TypeError(

@@ -1,7 +1,7 @@
 """The public producer of coroutines.
 
-Thread: that of any event loop; several loops may use one producer. Each method is described
-where its namesake of `prokurist` is; here stands what differs.
+Thread: that of any event loop; several loops may use one producer. Each method is described at
+its namesake of `prokurist`; here stand the differences.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from types import GeneratorType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from prokurist.aio.driving import Turns, drive
 from prokurist.aio.ending import Ending
@@ -43,12 +43,16 @@ if TYPE_CHECKING:
     from prokurist.events.accumulator.appending import Headers
 
 
+LOOK_AT_CLOCK: Final = 64
+"""Sends between two looks at the clock, whether other tasks are due for a turn."""
+
+
 class KafkaProducer:
     """A producer for coroutines, in which every call answers by its deadline.
 
     Any number of tasks may use one, of several loops. A record is in a batch when `await
-    send(...)` returns, which suspends only for the topic's metadata and for room in
-    `buffer.memory`; `await` of its `Delivery` tells what becomes of it. Delivery callbacks run
+    send(...)` returns. That suspends only for the topic's metadata and for room in
+    `buffer.memory`; `await` of its `Delivery` returns its metadata. Delivery callbacks run
     on the loop of the task that sent, in the context of its `send`.
 
     Args:
@@ -78,6 +82,8 @@ class KafkaProducer:
 
     def _over(self, inner: TaskProducer) -> None:
         self._inner = inner
+        self._append = inner.quick_append or inner.append
+        self._sent = 0
         self._turns = Turns(inner.now)
         self._ending: Ending[int] = Ending()
         self._ends_in: asyncio.AbstractEventLoop | None = None
@@ -96,13 +102,16 @@ class KafkaProducer:
         on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """As `prokurist.KafkaProducer.send`; a task that is cancelled in it sends nothing."""
-        made = self._inner.append(
-            topic, value, key, headers, partition, timestamp, self._heard(on_delivery)
-        )
+        if on_delivery is not None:
+            on_delivery = self._heard(on_delivery)
+        made = self._append(topic, value, key, headers, partition, timestamp, on_delivery)
         while isinstance(made, GeneratorType):
             made = await drive(made, self._inner.now)
-        await self._turns.give_way()
-        return cast("Delivery", made)
+        self._sent += 1
+        if self._sent % LOOK_AT_CLOCK == 0:
+            await self._turns.give_way()
+        sent: Delivery = made
+        return sent
 
     def _heard(self, on_delivery: OnDelivery | None) -> OnDelivery | None:
         if on_delivery is None or not callable(on_delivery):
@@ -201,8 +210,8 @@ class KafkaProducer:
     ) -> None:
         """As `prokurist.KafkaProducer.commit_transaction`.
 
-        Of a task that is cancelled in it, `report.may_have_happened` tells whether the end was
-        written: then only another commit is left, or `close`.
+        Where `report.may_have_happened` of its CancelledError is true, the end was written:
+        then only another commit is left, or `close`.
         """
         with self._alone(TransactionCall.COMMIT.value):
             await drive(self._inner.end_steps(TransactionCall.COMMIT, timeout), self._inner.now)
@@ -255,7 +264,7 @@ class KafkaProducer:
         """As `prokurist.KafkaProducer.close`, in a task of its own.
 
         A task that is cancelled in it leaves, and the producer is closed by its time all the
-        same; once more cancelled, what is left fails at once.
+        same; once more cancelled, the rest fails at once.
         """
         if self._inner.is_closed:
             return 0

@@ -37,12 +37,12 @@ ALONE: Final = frozenset(
         "wait_until_ready",
     }
 )
-"""Calls of which one is inside at a time."""
+"""Calls that exclude each other."""
 
 CHANGES: Final = frozenset(
     {"assign", "pause", "resume", "seek", "seek_to_beginning", "seek_to_end", "subscribe"}
 )
-"""Calls after which one that waits for records has to look again."""
+"""Calls that have one that waits for records look again."""
 
 
 class TaskCall:
@@ -51,7 +51,7 @@ class TaskCall:
     Args:
         runner: The consumer's.
         operation: The name of the call.
-        awaits: Whether it is a coroutine.
+        awaits: True for a coroutine.
     """
 
     __slots__ = ("_awaits", "_left", "_runner", "operation", "task")
@@ -99,7 +99,7 @@ class TaskRunner(ReportingRunner):
 
     Attributes:
         alone: The call that reads; None while there is none.
-        look_again: Has a call that waits for records look at what there is.
+        look_again: Has a call that waits for records look again.
     """
 
     def __init__(self, *given: Any) -> None:
@@ -119,7 +119,7 @@ class TaskRunner(ReportingRunner):
         return TaskCall(self, operation, awaits=True)
 
     def callback(self) -> AbstractContextManager[None]:  # type: ignore[override]
-        """Let a callback make calls of its own, which any task may."""
+        """Let a callback make calls of its own, as any task may."""
         return nullcontext()
 
     def check_loop(self, operation: str, *, binds: bool) -> None:

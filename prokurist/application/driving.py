@@ -1,11 +1,11 @@
 """Steps of an application's call, and the driver that takes them on the calling thread.
 
-Steps are a generator. It yields what it waits for, is sent what came of it, and returns the
-call's result; an error of the wait, an interrupt included, is thrown in where it waits. So one
-text serves calls that block a thread and calls that suspend a coroutine (`aio/driving.py`).
+Steps are a generator. It yields its waits, is sent their outcomes, and returns the call's
+result; an error of a wait, an interrupt included, is thrown in at the yield. So one text
+serves calls that block a thread and calls that suspend a coroutine (`aio/driving.py`).
 
-There are two kinds of wait: `Until` a waiter opens, and to `Run` code of the user's, which may
-be a coroutine function where a coroutine drives.
+There are two kinds of wait: `Until` a waiter opens, and to `Run` code of the user's; a
+coroutine that drives awaits its result if need be.
 
 Thread: the application's.
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Until:
-    """Wait until a waiter opens or an instant has come; answered with whether it is open.
+    """Wait until a waiter opens or an instant has come; answered with True if it is open.
 
     Args:
         waiter: The waiter.

@@ -1,7 +1,7 @@
-"""The public consumer of threads: calls that wait, over steps that say what they wait for.
+"""The public consumer of threads: calls that wait, over their steps.
 
 Thread: the application's, one call at a time. A method checks its arguments, goes in, and
-takes the steps of the call, which post events and wait. All work is the network thread's.
+takes the steps of the call: they post events and wait. All work is the network thread's.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""The consumer as its two faces share it: its parts, its end, and what waits for nothing.
+"""The core of both consumers: their parts, their end, and calls that do not wait.
 
-Thread: the application's, one call at a time. What waits is written as steps
-(`application/driving.py`), which `KafkaConsumer` takes on its thread, and
+Thread: the application's, one call at a time. Calls that wait are written as steps
+(`application/driving.py`): `KafkaConsumer` takes them on its thread, and
 `aio.KafkaConsumer` in a task. All work is the network thread's.
 """
 
@@ -266,8 +266,8 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
         Args:
             seconds: How long that may take.
-            last_commit: Whether the returned positions are committed.
-            counts: Whether the record that an iteration handed out last counts as returned.
+            last_commit: True to commit the returned positions.
+            counts: True if the record that an iteration handed out last counts as returned.
             membership: Leave the group, or stay in it.
         """
         self._listeners.refuse_inside("close")

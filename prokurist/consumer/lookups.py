@@ -87,12 +87,12 @@ class Lookups:
 def edge_in(
     partitions: TopicPartition | Iterable[TopicPartition], edge: Edge
 ) -> dict[TopicPartition, Edge]:
-    """Check partitions whose logs' one end is looked up."""
+    """Check partitions, for a look-up of one end of their logs."""
     return dict.fromkeys(partitions_in(partitions), edge)
 
 
 def timestamps_in(timestamps: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-    """Check the times for which offsets are looked up.
+    """Check times, for a look-up of their offsets.
 
     Raises:
         TypeError: They are no mapping of partitions to numbers.
