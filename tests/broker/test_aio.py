@@ -38,7 +38,7 @@ def test_records_go_round(prokurist_kafka: RealKafka) -> None:
             enable_auto_commit=False,
         ) as consumer:
             consumer.subscribe(topic)
-            values = set()
+            values: set[Any] = set()
             async with asyncio.TaskGroup() as tasks:
                 while len(values) < MANY:
                     records = await consumer.poll(10.0)

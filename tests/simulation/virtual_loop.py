@@ -42,7 +42,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """The world's time."""
         return self._world.clock.time
 
-    def call_soon_threadsafe(self, *given: Any, **keys: Any) -> asyncio.Handle:
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, *given: Any, **keys: Any
+    ) -> asyncio.Handle:
         """Call something, and end the wait."""
         handle = super().call_soon_threadsafe(*given, **keys)
         self._idle.waiter.open()
