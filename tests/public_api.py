@@ -42,6 +42,7 @@ ROOT: Final = Path(__file__).parents[1]
 TEXT: Final = ROOT / "tests" / "public_api.txt"
 MODULES: Final = (
     "prokurist",
+    "prokurist.aio",
     "prokurist.compat.confluent_kafka",
     "prokurist.compat.confluent_kafka.admin",
     "prokurist.compat.confluent_kafka.cimpl",

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Any, Final, NoReturn
 
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.driving import Steps, T, Until, drive
 from prokurist.application.single_thread_guard import SingleThreadGuard
 from prokurist.errors import KafkaException, WakeupException
 from prokurist.events.application_events import ApplicationEvent, Withdraw
@@ -56,7 +57,10 @@ class CallRunner(SingleThreadGuard):
             nor those of its callbacks.
         counters: Counters of its calls.
         wait_at: Waits on a waiter, by the same clock.
+        new_waiter: Makes a waiter for one wait.
     """
+
+    new_waiter: Callable[[], Waiter] = Waiter
 
     def __init__(
         self,
@@ -101,7 +105,11 @@ class CallRunner(SingleThreadGuard):
         """The trace for a call that begins now; None while no reader wants single calls."""
         return self.trace if self.trace.fine else None
 
-    def ask(self, call: Call, event: ApplicationEvent) -> Any:
+    def drive(self, steps: Steps[T]) -> T:
+        """Take steps to their end, on this thread."""
+        return drive(steps, self.wait_at)
+
+    def ask(self, call: Call, event: ApplicationEvent) -> Steps[Any]:
         """Post an event and wait for its call, for as long as its deadline allows.
 
         Raises:
@@ -111,7 +119,7 @@ class CallRunner(SingleThreadGuard):
         self.raise_if_woken()
         try:
             self.post(event)
-            return self.answer(call)
+            return (yield from self.answer(call))
         except BaseException:
             # An interrupt may have come between the two.
             self.abandon(call)
@@ -128,7 +136,7 @@ class CallRunner(SingleThreadGuard):
             self.trace.emit(CALL_POSTED, call=call, posted=type(event).__name__)
         self._mailbox.post(event, self._clock.now())
 
-    def answer(self, call: Call) -> Any:
+    def answer(self, call: Call) -> Steps[Any]:
         """Wait for a call whose event was posted, for as long as its deadline allows.
 
         Raises:
@@ -136,15 +144,15 @@ class CallRunner(SingleThreadGuard):
             BaseException: The error of the call.
         """
         try:
-            return self._awaited(call)
+            return (yield from self._awaited(call))
         finally:
             self.counters.ended(call, self._clock.now())
 
-    def _awaited(self, call: Call) -> Any:
+    def _awaited(self, call: Call) -> Steps[Any]:
         """The answer of a call, or its error; see `answer`."""
         until = call.began + TURN if call.without_time else call.deadline.at
         try:
-            if not self._wait_until(call, until):
+            if not (yield from self._wait_until(call, until)):
                 call.leave(self._clock.now())
         except BaseException as why:
             if not self.abandon(call) and isinstance(why, WakeupException):
@@ -193,15 +201,15 @@ class CallRunner(SingleThreadGuard):
             return True  # The thread has ended, and works on no call any more.
         return True
 
-    def wait(self, call: Call, deadline: Deadline) -> bool:
+    def wait(self, call: Call, deadline: Deadline) -> Steps[bool]:
         """Wait for a call without ending it; return True if it has ended.
 
         Raises:
             WakeupException: `wakeup` was called.
         """
-        return self._wait_until(call, deadline.at)
+        return (yield from self._wait_until(call, deadline.at))
 
-    def _wait_until(self, call: Call, until: float) -> bool:
+    def _wait_until(self, call: Call, until: float) -> Steps[bool]:
         """Wait for a call until a moment; return True if it has ended.
 
         Raises:
@@ -213,29 +221,32 @@ class CallRunner(SingleThreadGuard):
                 # this thread begins next finds it and raises; the one after that shows
                 # its waiter, and only now the waker comes to open it. With that waiter
                 # this loop would turn without waiting, and past its deadline.
-                waiter = self._waiting_at = call.watch()
+                waiter = self._waiting_at = call.watch(self.new_waiter())
                 if not call.is_open:
                     return True
                 if self.woken and not self.closing:
                     self.woken = False
                     raise WakeupException(f"wakeup() ended {call.operation}")
-                if not self._wait_at(waiter, call, until):
+                if not (yield from self._wait_at(waiter, call, until)):
                     return False
                 self.counters.wakeups += 1
         finally:
             self._waiting_at = None
 
-    def wait_for_end(self, call: Call, deadline: Deadline) -> bool:
+    def wait_for_end(self, call: Call, deadline: Deadline) -> Steps[bool]:
         """Wait for a call in `close`, without wake-ups; return True if it has ended."""
-        return self._wait_at(call.watch(), call, deadline.at) or not call.is_open
+        waiter = call.watch(self.new_waiter())
+        return (yield from self._wait_at(waiter, call, deadline.at)) or not call.is_open
 
-    def _wait_at(self, waiter: Waiter, call: Call, until: float) -> bool:
+    def _wait_at(self, waiter: Waiter, call: Call, until: float) -> Steps[bool]:
         """Wait on a waiter; return True if it has opened."""
+        opened: bool
         if not self.trace.fine:
-            return self.wait_at(waiter, until)
+            opened = yield Until(waiter, until)
+            return opened
         number, operation = call.number, call.operation
         self.trace.emit(CALLER_WAITING, call=number, operation=operation)
-        opened = self.wait_at(waiter, until)
+        opened = yield Until(waiter, until)
         why = "its waiter was opened" if opened else "its time was over"
         self.trace.emit(CALLER_WOKE, call=number, operation=operation, reason=why)
         return opened

@@ -254,6 +254,12 @@ class SingleThreadGuard:
             )
 
     @property
+    def is_taken(self) -> bool:
+        """True while a call is inside, here or in a callback."""
+        standing = self.room.standing
+        return standing is not None and not is_over(standing[1])
+
+    @property
     def present(self) -> str | None:
         """The call that is inside; the outermost one."""
         room = self.room
@@ -263,8 +269,18 @@ class SingleThreadGuard:
         return None if standing is None else standing[0]
 
 
+SUSPENDS: Final = 0x80 | 0x200
+"""Flags of the code of coroutines and asynchronous generators."""
+
+
 def is_over(frame: FrameType) -> bool:
-    """True if a frame no longer runs, on any thread."""
+    """True if a frame no longer runs, on any thread.
+
+    A coroutine that is suspended is inside until it leaves. Up to CPython 3.12 `clear` would
+    close it.
+    """
+    if frame.f_code.co_flags & SUSPENDS:
+        return False
     try:
         frame.clear()
     except RuntimeError:

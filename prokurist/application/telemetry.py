@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
+from prokurist.application.driving import Steps
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.application_events import InstanceId, PushLast
 from prokurist.events.call import Call
@@ -33,17 +34,17 @@ def require_push(*, on: bool) -> None:
         )
 
 
-def client_instance_id(runner: CallRunner, timeout: float | timedelta) -> "UUID":
+def client_instance_id(runner: CallRunner, timeout: float | timedelta) -> "Steps[UUID]":
     """Ask for the client instance id of this client's metrics at the brokers."""
     now = runner.now()
     call = Call(
         OPERATION, now, Deadline.after(now, timeout), config_key=None, trace=runner.tracing
     )
-    known: UUID = runner.ask(call, InstanceId(call))
+    known: UUID = yield from runner.ask(call, InstanceId(call))
     return known
 
 
-def push_last(runner: CallRunner, began: float, deadline: Deadline) -> None:
+def push_last(runner: CallRunner, began: float, deadline: Deadline) -> Steps[None]:
     """Push once more, within a second; a `close` that has no time gives it one turn.
 
     Closing goes on also when the push fails.
@@ -63,4 +64,4 @@ def push_last(runner: CallRunner, began: float, deadline: Deadline) -> None:
         runner.post(PushLast(call))
     except KafkaException:
         return  # The thread has ended by itself.
-    runner.wait_for_end(call, until)
+    yield from runner.wait_for_end(call, until)

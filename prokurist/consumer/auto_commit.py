@@ -19,10 +19,10 @@ looks at the result, and passes it to `on_committed` and the interceptors.
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
+from prokurist.application.driving import Run, Steps
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import CommitFailedException, KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit
@@ -86,7 +86,7 @@ class AutoCommitter:
         """True if the interval is over."""
         return self.is_on and self._caller.now() >= self.due
 
-    def when_due(self) -> None:
+    def when_due(self) -> Steps[None]:
         """Commit if the interval is over; at the start of a poll, and while it waits."""
         if not self.is_due:
             return
@@ -98,7 +98,7 @@ class AutoCommitter:
         if not is_under_way and identity.role is not Role.REBALANCING:
             self._commit(identity)
         # Not before: what a callback raises takes nothing from the commit that was due.
-        self.tell()
+        yield from self.tell()
 
     def until(self, deadline: Deadline) -> Deadline:
         """Limit a poll's wait to the next call of `when_due`."""
@@ -147,7 +147,7 @@ class AutoCommitter:
         """Snapshot offsets stored since the last commit, as by a listener at a revocation."""
         return self.last_of(partitions) if self.has_newer else None
 
-    def tell(self) -> None:
+    def tell(self) -> Steps[None]:
         """Log commits that have failed, and tell callback and interceptors how each has ended.
 
         Raises:
@@ -167,10 +167,10 @@ class AutoCommitter:
                     kind_of_error=kind,
                     next=self._what_follows(offsets, error),
                 )
-                self._call_back(offsets, error)
+                yield from self._call_back(offsets, error)
             else:
                 if committed:
-                    self._succeeded(committed)
+                    yield from self._succeeded(committed)
 
     def _what_follows(self, offsets: Offsets, error: KafkaException) -> str:
         """Describe the effect of a failed commit: replaced by the next one, or not."""
@@ -183,20 +183,20 @@ class AutoCommitter:
     def _first_ended(self) -> tuple[Call, Offsets] | None:
         return next((each for each in self._under_way if not each[0].is_open), None)
 
-    def _succeeded(self, committed: Offsets) -> None:
+    def _succeeded(self, committed: Offsets) -> Steps[None]:
         self._committable.note_committed(committed)
         self._interceptors.on_commit(committed)
-        self._call_back(committed, None)
+        yield from self._call_back(committed, None)
 
-    def _call_back(self, offsets: Offsets, error: KafkaException | None) -> None:
+    def _call_back(self, offsets: Offsets, error: KafkaException | None) -> Steps[None]:
         if self._on_committed is None:
             return
         if error is not None:
             error.__traceback__ = None  # It leads here, where the call is.
         with self._caller.callback():
-            self._on_committed(dict(offsets), error)
+            yield Run(self._on_committed, dict(offsets), error)
 
-    def close(self, deadline: Deadline, *, last: bool) -> Exception | None:
+    def close(self, deadline: Deadline, *, last: bool) -> Steps[Exception | None]:
         """Commit for the last time, and end commits under way, by the deadline.
 
         A failure of that is logged, and never raised: the user has asked for no commit.
@@ -213,20 +213,20 @@ class AutoCommitter:
         raised: list[Exception] = []
         ending = self._commit_last(deadline) if last and self.is_on else None
         for call, _ in self._under_way if last else ():
-            self._caller.wait_for_end(call, deadline)
+            yield from self._caller.wait_for_end(call, deadline)
         for call, _ in self._under_way:
             self._caller.withdraw(call, KafkaException("the consumer was closed first"))
         while self._under_way:
-            self._note(raised, self.tell)
+            yield from self._note(raised, self.tell())
         if ending is not None:
-            self._note(raised, partial(self._tell_of_last, *ending, deadline))
+            yield from self._note(raised, self._tell_of_last(*ending, deadline))
         for error in raised[1:]:
             self._caller.trace.emit(COMMIT_CALLBACK_ERROR_SUPPRESSED, error=error)
         return raised[0] if raised else None
 
-    def _note(self, raised: list[Exception], tell: Callable[[], None]) -> None:
+    def _note(self, raised: list[Exception], tell: Steps[None]) -> Steps[None]:
         try:
-            tell()
+            yield from tell
         except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
             raised.append(error)
 
@@ -247,24 +247,26 @@ class AutoCommitter:
             call.fail(dead)
         return call, offsets
 
-    def _unsaved(self, offsets: Offsets, outcome: str, error: KafkaException) -> None:
+    def _unsaved(self, offsets: Offsets, outcome: str, error: KafkaException) -> Steps[None]:
         self._caller.trace.emit(FINAL_COMMIT_FAILED, outcome=outcome, error=error)
-        self._call_back(offsets, error)
+        yield from self._call_back(offsets, error)
 
-    def _tell_of_last(self, call: Call, offsets: Offsets, deadline: Deadline) -> None:
+    def _tell_of_last(self, call: Call, offsets: Offsets, deadline: Deadline) -> Steps[None]:
         now = self._caller.now()
-        self._caller.wait_for_end(
+        yield from self._caller.wait_for_end(
             call, Deadline(now + LAST_TURN) if deadline.expired(now) else deadline
         )
         call.leave(self._caller.now())
         try:
             committed = call.result()
         except TimeoutException as late:
-            self._unsaved(offsets, "before the last offsets were known to be committed", late)
+            yield from self._unsaved(
+                offsets, "before the last offsets were known to be committed", late
+            )
         except KafkaException as error:
-            self._unsaved(offsets, "without committing the last offsets", error)
+            yield from self._unsaved(offsets, "without committing the last offsets", error)
         else:
-            self._succeeded(committed)
+            yield from self._succeeded(committed)
 
     def _commit(self, identity: Identity) -> None:
         offsets, topics = self._snapshot(unasked=True)

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
+from prokurist.application.driving import Run, Steps
 from prokurist.application.telemetry import push_last
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
@@ -35,8 +36,8 @@ SHARE_RESERVED: Final = 0.25
 class Thread(Protocol):
     """Interface of the network thread, for closing."""
 
-    def join(self, seconds: float) -> bool:
-        """Wait for the end of the network thread."""
+    def join(self, seconds: float) -> object:
+        """Wait for the end of the network thread, or return what waits for it."""
         ...
 
 
@@ -61,15 +62,15 @@ class Closing:
     commits: CommitQueue
     interceptors: Interceptors
     thread: Thread
-    part: Callable[[], Exception | None]
-    tell: Callable[[], Exception | None]
-    leave: Callable[[Call], None]
+    part: Callable[[], Steps[Exception | None]]
+    tell: Callable[[], Steps[Exception | None]]
+    leave: Callable[[Call], Steps[None]]
     pushes: Callable[[], bool]
     _failure: Exception | None = field(default=None, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
     _is_ending: bool = field(default=False, init=False)
 
-    def run(self, budget: float, *, last_commit: bool) -> None:
+    def run(self, budget: float, *, last_commit: bool) -> Steps[None]:
         """Close everything.
 
         Args:
@@ -85,39 +86,43 @@ class Closing:
         reserved = min(MOST_RESERVED, budget * SHARE_RESERVED)
         commits_end = Deadline(call.deadline.at - reserved)
         self._begin(commits_end)
-        self._phase(
+        yield from self._phase(
             "last commit", lambda: self.auto.close(self._by(commits_end), last=last_commit)
         )
         # What their answers say of the membership decides what the listener is to hear.
-        self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
-        self._phase("listener", self.part)
+        yield from self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
+        yield from self._phase("listener", self.part)
         if self.auto.has_newer:
-            self._phase(
+            yield from self._phase(
                 "stored offsets",
                 lambda: self.auto.close(self._by(commits_end), last=last_commit),
             )
         if self.commits:
             # Those of the listener, and those that had no answer in time.
-            self._phase("commits", lambda: self.commits.finish(self._by(commits_end)))
-        self._phase("callbacks", self.commits.give_up)
+            yield from self._phase(
+                "commits", lambda: self.commits.finish(self._by(commits_end))
+            )
+        yield from self._phase("callbacks", self.commits.give_up)
         # Always, and with the time that was kept for it: others wait for its partitions.
-        if not self._phase("leave", lambda: self.leave(self._leaving(call))):
+        if not (yield from self._phase("leave", lambda: self.leave(self._leaving(call)))):
             # An interrupt may have come before it was posted; of what has left this is nothing.
-            self._phase("leave", lambda: self.leave(self._leaving(call)))
+            yield from self._phase("leave", lambda: self.leave(self._leaving(call)))
         # While the callback may still call the consumer.
-        self._phase("events", self.tell)
+        yield from self._phase("events", self.tell)
         if self._interrupt is None and self.pushes():
-            self._phase("telemetry", lambda: push_last(self.caller, call.began, call.deadline))
+            yield from self._phase(
+                "telemetry", lambda: push_last(self.caller, call.began, call.deadline)
+            )
         # The thread needs one turn to close everything. It is given that turn even if
         # the budget is used up, or was nothing.
         last = Deadline(max(call.deadline.at, self.caller.now() + LAST_TURN))
         while not self._is_ending:
             # Again if an interrupt came before it was told: this phase is never left out.
-            self._phase("network thread", lambda: self._end_thread(call, last))
-        self._phase("join", lambda: self._join(last))
+            yield from self._phase("network thread", lambda: self._end_thread(call, last))
+        yield from self._phase("join", lambda: self._join(last))
         # Not before: an interrupt between two phases leaves a client that can be closed.
         self.caller.closed = True
-        self._phase("interceptors", self.interceptors.close)
+        yield from self._phase("interceptors", self._close_interceptors)
         CLOSED.add(self.caller.counters)
         self.caller.trace.emit(CLIENT_CLOSED, seconds=self.caller.now() - call.began)
         self._raise()
@@ -129,7 +134,7 @@ class Closing:
         except KafkaException:
             return  # The thread has ended by itself: nothing is under way.
 
-    def _phase(self, name: str, work: Callable[[], Exception | None]) -> bool:
+    def _phase(self, name: str, work: Callable[[], Steps[Exception | None]]) -> Steps[bool]:
         """Run a phase, and note its error, its result and its time.
 
         Returns:
@@ -137,9 +142,11 @@ class Closing:
         """
         began = self.caller.now()
         try:
-            failed = work()
+            failed = yield from work()
         except Exception as error:  # noqa: BLE001 - it is raised at the end
             failed = error
+        except GeneratorExit:
+            raise
         except BaseException as interrupt:  # noqa: BLE001 - as above
             self._interrupt = self._interrupt or interrupt
             return False
@@ -167,17 +174,20 @@ class Closing:
         now = self.caller.now()
         return Call("close", now, self._by_at(call.deadline, now), trace=self.caller.tracing)
 
-    def _end_thread(self, call: Call, last: Deadline) -> None:
+    def _end_thread(self, call: Call, last: Deadline) -> Steps[None]:
         try:
             self.caller.post(Close(call))
         except KafkaException:
             self._is_ending = True
             return  # The thread has ended by itself: its calls have heard so.
         self._is_ending = True
-        self.caller.wait_for_end(call, last)
+        yield from self.caller.wait_for_end(call, last)
 
-    def _join(self, last: Deadline) -> None:
-        self.thread.join(last.remaining(self.caller.now()))
+    def _join(self, last: Deadline) -> Steps[None]:
+        yield Run(self.thread.join, last.remaining(self.caller.now()))
+
+    def _close_interceptors(self) -> Steps[None]:
+        yield Run(self.interceptors.close)
 
     def _raise(self) -> None:
         if self._interrupt is not None:

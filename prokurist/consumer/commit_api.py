@@ -3,14 +3,14 @@
 Thread: the application's. A part of `KafkaConsumer`, whose attributes it uses.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Steps
 from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import Offsets, done_in, offsets_in
+from prokurist.consumer.arguments import Offsets, done_in
 from prokurist.consumer.commit_queue import CommitCallback, CommitQueue
-from prokurist.consumer.offset_tracker import OffsetTracker
 from prokurist.errors import IllegalStateException, InvalidGroupIdException
 from prokurist.events.application_events import BY_NAME
 from prokurist.events.background_events import BackgroundEvents
@@ -20,7 +20,7 @@ from prokurist.types import OffsetAndMetadata, TopicPartition
 
 
 class CommitApi:
-    """The part of `KafkaConsumer` with `commit_sync` and `commit_async`."""
+    """The part of a consumer that commits and stores offsets."""
 
     _config: ConsumerConfig
     _caller: CallRunner
@@ -28,72 +28,29 @@ class CommitApi:
     _committable: Committable
     _background: BackgroundEvents
 
-    def commit_sync(
+    def _commit_sync(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
-        timeout: float | timedelta | None = None,
-    ) -> None:
-        """Commit offsets, and return when the coordinator has them.
+        given: dict[TopicPartition, OffsetAndMetadata] | None,
+        timeout: float | timedelta | None,
+    ) -> Steps[None]:
+        yield from self._commits.sync(self._to_commit("commit_sync", given), timeout)
 
-        Args:
-            offsets: The next offset to read of each partition; None for the positions of all
-                assigned ones, or for their stored offsets with
-                `enable.auto.offset.store=false`.
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Raises:
-            CommitFailedException: The group no longer counts this member.
-            GroupAuthorizationException: Not allowed in the group.
-            InvalidGroupIdException: There is no `group.id`.
-            TimeoutException: The time is over; `may_have_happened` is True if the offsets may
-                have been committed all the same.
-            TopicAuthorizationException: Not allowed on some topics: all of them.
-            WakeupException: `wakeup` was called.
-        """
-        given = None if offsets is None else offsets_in(offsets)
-        with self._caller.inside("commit_sync"):
-            self._check_group("commit_sync")
-            wanted = (
-                self._committable.snapshot()
-                if given is None
-                else CommittableOffsets(given, BY_NAME)
-            )
-            self._commits.sync(wanted, timeout)
-
-    def commit_async(
+    def _commit_async(
         self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
-        callback: CommitCallback | None = None,
-    ) -> None:
-        """Commit offsets in one attempt, without waiting.
+        given: dict[TopicPartition, OffsetAndMetadata] | None,
+        callback: CommitCallback | None,
+    ) -> Steps[None]:
+        own = self._commits.later(self._to_commit("commit_async", given), callback)
+        # The answer may be here already: its callback runs in a later call all the same.
+        yield from self._commits.run_callbacks(before=own)
 
-        With a thousand of them under way, a further one takes the place of an older one of the
-        same partitions that still waits; that one fails, and the newest offsets go out.
-
-        Args:
-            offsets: For each partition the next offset to read; None as for
-                `commit_sync`.
-            callback: Called with the offsets, and with None or the error, on this
-                thread inside a later `poll`, `commit_sync`, `commit_async` or
-                `close`; in the order of the commits. A passing failure comes as
-                RetriableCommitFailedException. Without one it is logged.
-
-        Raises:
-            InvalidGroupIdException: There is no `group.id`.
-        """
-        given = None if offsets is None else offsets_in(offsets)
-        if callback is not None and not callable(callback):
-            raise TypeError(f"a commit callback is callable, not {callback!r}")
-        with self._caller.inside("commit_async"):
-            self._check_group("commit_async")
-            wanted = (
-                self._committable.snapshot()
-                if given is None
-                else CommittableOffsets(given, BY_NAME)
-            )
-            own = self._commits.later(wanted, callback)
-            # The answer may be here already: its callback runs in a later call all the same.
-            self._commits.run_callbacks(before=own)
+    def _to_commit(
+        self, operation: str, given: dict[TopicPartition, OffsetAndMetadata] | None
+    ) -> CommittableOffsets:
+        self._check_group(operation)
+        if given is None:
+            return self._committable.snapshot()
+        return CommittableOffsets(given, BY_NAME)
 
     def store_offsets(
         self, offsets: ConsumerRecord | Iterable[ConsumerRecord] | Offsets
@@ -124,29 +81,8 @@ class CommitApi:
                 )
             self._committable.store(given)
 
-    def track_offsets(
-        self, *, max_outstanding: int = 1000, max_uncommitted: int = 10_000
-    ) -> OffsetTracker:
-        """Track records that finish out of order, in pools and tasks.
-
-        It takes `enable.auto.offset.store=false`, and is called once, before `subscribe` or
-        `assign`. From then on a record that is returned is outstanding until
-        `OffsetTracker.done` is told of it, and commits without offsets end before the lowest
-        outstanding one of each partition.
-
-        At a bound `poll` returns fewer records or none, by its deadline as ever, and an
-        iteration waits; both go on as soon as a record is done. Records that were fetched
-        stay where they are, and the member stays in its group.
-
-        Args:
-            max_outstanding: Records of all partitions that may be outstanding.
-            max_uncommitted: Records of one partition that may be returned from its lowest
-                outstanding one on: as many come again after a crash.
-
-        Raises:
-            IllegalStateException: It was called before; partitions are assigned; or
-                `enable.auto.offset.store` is true.
-        """
+    def _track(self, max_outstanding: int, max_uncommitted: int) -> None:
+        """Have the returned records tracked from now on."""
         for name, bound in (
             ("max_outstanding", max_outstanding),
             ("max_uncommitted", max_uncommitted),
@@ -158,7 +94,6 @@ class CommitApi:
         with self._caller.inside("track_offsets"):
             self._check_stores("track_offsets")
             self._committable.track(Tracking(max_outstanding, max_uncommitted))
-            return OffsetTracker(self._caller, self._committable, self._background)
 
     def _check_stores(self, operation: str) -> None:
         """Refuse calls that mark records as done where all returned records count as done.

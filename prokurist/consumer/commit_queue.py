@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Run, Steps
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commits_under_way import MOST_PENDING, CommitsUnderWay
 from prokurist.consumer.interceptors import Interceptors
@@ -48,6 +49,9 @@ class CommitQueue:
         on_committed: The callback of asynchronous commits that have none of their own.
     """
 
+    operation = "commit_sync"
+    """The name of the call that waits."""
+
     def __init__(
         self,
         caller: CallRunner,
@@ -66,7 +70,9 @@ class CommitQueue:
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
         self._under_way = CommitsUnderWay()
 
-    def sync(self, returned: CommittableOffsets, timeout: float | timedelta | None) -> None:
+    def sync(
+        self, returned: CommittableOffsets, timeout: float | timedelta | None
+    ) -> Steps[None]:
         """Commit offsets and wait, for earlier commits and their callbacks too.
 
         The commit is posted at once, behind the earlier ones on their connection: waiting for
@@ -74,21 +80,21 @@ class CommitQueue:
         raised after this commit has ended.
         """
         offsets, topics = returned
-        call = self._caller.call("commit_sync", timeout, partitions=tuple(offsets))
+        call = self._caller.call(self.operation, timeout, partitions=tuple(offsets))
         self._caller.raise_if_woken()
         raised: Exception | None = None
         try:
             if offsets:
                 self._caller.post(Commit(call, offsets, self._identity, topics))
             try:
-                in_time = self._wait(call.deadline)
+                in_time = yield from self._wait(call.deadline)
             except WakeupException:
                 raise
             except Exception as error:  # noqa: BLE001 - a user's callback may raise anything
                 in_time, raised = True, error
             if not offsets and in_time:
                 call.finish()
-            self._caller.answer(call)
+            yield from self._caller.answer(call)
         except BaseException:
             self._caller.abandon(call)
             raise
@@ -137,13 +143,13 @@ class CommitQueue:
         identity = self._member_identity.identity
         return identity.at_departure if self._committable.assigned.is_leaving else identity
 
-    def run_callbacks(self, before: Call | None = None) -> None:
+    def run_callbacks(self, before: Call | None = None) -> Steps[None]:
         """Run the callbacks that are due, up to that of one call.
 
         Raises:
             BaseException: The error of a callback; the others run another time.
         """
-        self._auto.tell()
+        yield from self._auto.tell()
         while self._line and self._line[0][0] is not before and not self._line[0][0].is_open:
             call, offsets, callback = self._line.popleft()
             error = outcome(call)
@@ -151,7 +157,7 @@ class CommitQueue:
                 self._succeeded(offsets)
             if callback is not None:
                 with self._caller.callback():
-                    callback(offsets, error)
+                    yield Run(callback, offsets, error)
             elif error is not None:
                 kind = type(error).__name__
                 self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error, kind_of_error=kind)
@@ -160,27 +166,27 @@ class CommitQueue:
         self._committable.note_committed(offsets)
         self._interceptors.on_commit(offsets)
 
-    def _wait(self, deadline: Deadline) -> bool:
+    def _wait(self, deadline: Deadline) -> Steps[bool]:
         """Wait until the queue is empty, running callbacks; False when time is up."""
-        self._auto.tell()
+        yield from self._auto.tell()
         while self._line:
-            if not self._caller.wait(self._line[0][0], deadline):
+            if not (yield from self._caller.wait(self._line[0][0], deadline)):
                 return False
-            self.run_callbacks()
+            yield from self.run_callbacks()
         return True
 
-    def finish(self, deadline: Deadline) -> Exception | None:
+    def finish(self, deadline: Deadline) -> Steps[Exception | None]:
         """Empty the queue by the deadline, without wake-ups.
 
         Returns:
             The first error that a callback raised; the others run all the same.
         """
         raised: list[Exception] = []
-        while self._line and self._caller.wait_for_end(self._line[0][0], deadline):
-            self._run_in_close(raised)
+        while self._line and (yield from self._caller.wait_for_end(self._line[0][0], deadline)):
+            yield from self._run_in_close(raised)
         return self._first_of(raised)
 
-    def give_up(self) -> Exception | None:
+    def give_up(self) -> Steps[Exception | None]:
         """Fail all commits that are still queued, and run their callbacks.
 
         Returns:
@@ -190,7 +196,7 @@ class CommitQueue:
         for call, _, _ in self._line:
             self._caller.withdraw(call, DisconnectException("the consumer was closed first"))
         while self._line:
-            self._run_in_close(raised)
+            yield from self._run_in_close(raised)
         return self._first_of(raised)
 
     def _first_of(self, raised: list[Exception]) -> Exception | None:
@@ -199,9 +205,9 @@ class CommitQueue:
             self._caller.trace.emit(COMMIT_CALLBACK_ERROR_SUPPRESSED, error=error)
         return raised[0] if raised else None
 
-    def _run_in_close(self, raised: list[Exception]) -> None:
+    def _run_in_close(self, raised: list[Exception]) -> Steps[None]:
         try:
-            self.run_callbacks()
+            yield from self.run_callbacks()
         except Exception as error:  # noqa: BLE001 - a user's callback may raise anything
             raised.append(error)
 

@@ -1,71 +1,41 @@
-"""The public consumer: thin methods over the caller's side of a call.
+"""The public consumer of threads: calls that wait, over their steps.
 
-Thread: the application's, one call at a time. A method checks its arguments, makes
-a Call on its first line, posts one event, and waits. All work is the network
-thread's.
+Thread: the application's, one call at a time. A method checks its arguments, goes in, and
+takes the steps of the call: they post events and wait. All work is the network thread's.
 """
 
-import os
-import sys
-import warnings
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, Self, overload
 
-from prokurist.application import at_exit
-from prokurist.application.call_runner import CallRunner
-from prokurist.application.health import age
-from prokurist.application.monkey_patches import refuse_patched
-from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import CONSUMER_WORDS, no_attribute
-from prokurist.application.single_thread_guard import PROCESS, STEADY
-from prokurist.application.telemetry import client_instance_id, require_push
-from prokurist.assembly.consumer import ConsumerSide, open_consumer_side
-from prokurist.config import ConsumerConfig
-from prokurist.consumer.arguments import timeout_in
-from prokurist.consumer.auto_commit import AutoCommitter
-from prokurist.consumer.closing import Closing
-from prokurist.consumer.commit_api import CommitApi
-from prokurist.consumer.commit_queue import CommitQueue
-from prokurist.consumer.consumer_counters import CountedConsumer
-from prokurist.consumer.deserializing import Deserializers
-from prokurist.consumer.event_callback import EventCallback
-from prokurist.consumer.fetch_collector import FetchCollector
-from prokurist.consumer.health import Health, MembershipHealth
-from prokurist.consumer.interceptors import Interceptors
-from prokurist.consumer.listeners import Listeners
-from prokurist.consumer.lookups import Lookups
-from prokurist.consumer.obstacles import GroupPlace, Obstacles
-from prokurist.consumer.ranges import Ranges
-from prokurist.consumer.readiness import Readiness
-from prokurist.consumer.subscribing import Subscribing
-from prokurist.errors.local_variables import without_locals
-from prokurist.events.clock import (
-    CallersClock,
-    MonotonicClock,
-    as_seconds,
-    epoch_milliseconds,
+from prokurist.consumer.arguments import (
+    most_in,
+    timeout_in,
 )
-from prokurist.events.hand import NOTHING, make_hand
-from prokurist.events.log_events import CLIENT_STARTED
+from prokurist.consumer.asking import AskingCalls
+from prokurist.consumer.listeners import ConsumerRebalanceListener, Hears
+from prokurist.consumer.ranges import OPERATION, Range
+from prokurist.events.clock import as_seconds
 from prokurist.events.trace import Trace
-from prokurist.records.allocator import keep_free_memory
-from prokurist.types import GroupMembershipOperation
-from prokurist.version import VERSION
+from prokurist.records.consumer_records import ConsumerRecords
+from prokurist.types import (
+    GroupMembershipOperation,
+    SubscriptionPattern,
+    TopicPartition,
+)
 
 if TYPE_CHECKING:
-    from typing import Unpack
-    from uuid import UUID
-
-    from prokurist.config.typed import ConsumerKeywords
+    from prokurist.records.consumer_records import ConsumerRecord
 
 CLOSE: Final = 30.0
 """Seconds for a `close` that is given no timeout."""
 
 
-class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
+class KafkaConsumer(AskingCalls):
     """A consumer in which every call answers by its deadline.
 
     It reads partitions assigned by its group, or by hand. One thread uses it at a time;
@@ -85,187 +55,329 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         IllegalStateException: gevent or eventlet has patched threads, sockets or `select`.
     """
 
-    @without_locals
-    def __init__(
+    # --- what is read ----------------------------------------------------------------
+
+    def subscribe(
         self,
-        config: Mapping[str, object] | None = None,
-        /,
-        **keywords: "Unpack[ConsumerKeywords]",
+        topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
+        listener: ConsumerRebalanceListener | None = None,
+        *,
+        on_assigned: Hears | None = None,
+        on_revoked: Hears | None = None,
+        on_lost: Hears | None = None,
     ) -> None:
-        self._side: ConsumerSide | None = None
-        refuse_patched()
-        settings = ConsumerConfig(config, **keywords)
-        keep_free_memory()
-        clock = MonotonicClock()
-        side = open_consumer_side(settings, clock)
-        try:
-            self._wire(settings, clock, side)
-            side.thread.start()
-            at_exit.remember(self, KafkaConsumer._close, side.trace)
-            self._counted.started = epoch_milliseconds()
-            OPEN.add(self._counted)
-            self._tell_start(settings, side.trace)
-        except BaseException:
-            side.thread.abandon()
-            self._side = None
-            raise
+        """Subscribe to topics or a pattern, as a member of the group.
 
-    def _tell_start(self, config: ConsumerConfig, trace: Trace) -> None:
-        servers = ",".join(f"{each.host}:{each.port}" for each in config.bootstrap_servers)
-        trace.emit(CLIENT_STARTED, version=VERSION, bootstrap=servers)
+        It replaces the former subscription. No request is sent here: the next `poll` joins.
 
-    @classmethod
-    def wired(cls, config: ConsumerConfig, clock: CallersClock, side: ConsumerSide) -> Self:
-        """A consumer on side that a simulation runs, in virtual time."""
-        self = cls.__new__(cls)
-        self._wire(config, clock, side)
-        return self
-
-    def _wire(self, config: ConsumerConfig, clock: CallersClock, side: ConsumerSide) -> None:
-        self._config = config
-        self._side = side
-        self._process = os.getpid()
-        self._assigned = side.assigned
-        self._positions = side.positions
-        self._fetching = side.fetching
-        self._committable = side.committable
-        self._background = side.background
-        self._member_identity = side.member_identity
-        self._poll_activity = side.poll_activity
-        self._buffer = side.buffer
-        self._collector = FetchCollector(
-            self._fetching,
-            self._committable,
-            self._buffer,
-            Deserializers(config.key_deserializer, config.value_deserializer),
-            most=config.max_poll_records,
-            check_crcs=config.check_crcs,
-            cap=config.fetch_decoded_batch_max_bytes,
-            now=clock.now,
-        )
-        self._caller = CallRunner(
-            clock,
-            side.thread.mailbox,
-            config.default_api_timeout_ms / 1000,
-            side.trace,
-        )
-        # One for all that ends quick steps: calls, wake-ups, polls that are wanted, partitions.
-        steady = self._caller.steady = self._poll_activity.steady = self._assigned.steady
-        self._hand = make_hand(steady, NOTHING, clock.now)
-        STEADY.add(self._caller)
-        self._interceptors = Interceptors(config.interceptor_classes, side.trace)
-        interval = config.auto_commit_interval_ms / 1000
-        self._auto = AutoCommitter(
-            self._caller,
-            self._committable,
-            self._interceptors,
-            self._member_identity,
-            interval if config.enable_auto_commit else None,
-            config.on_committed,
-        )
-        self._commits = CommitQueue(
-            self._caller,
-            self._auto,
-            self._interceptors,
-            self._member_identity,
-            self._committable,
-            config.on_committed,
-        )
-        self._listeners = Listeners(self._caller, self._background, self._auto, self._assigned)
-        self._counted = CountedConsumer(config, side, self._caller, self._collector.topics)
-        if side.telemetry is not None:
-            # Imported here, as for `metrics`: the network thread imports nothing later.
-            from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
-
-            side.telemetry.source = TelemetrySource(self._counted, side.time_of_day)
-        self._events = EventCallback(
-            self._caller,
-            self._listeners,
-            config.on_event,
-            side.log_events,
-            interval=config.statistics_interval_ms / 1000,
-            # Not the method: a consumer that is forgotten would keep itself.
-            metrics=partial(counts_of, self._counted),
-        )
-        self._obstacles = Obstacles(
-            side.positions,
-            side.committable,
-            side.client.reachability,
-            cluster=lambda: side.metadata.cluster,
-            place=lambda: place_of(side),
-            longest=config.fetch_max_wait_ms / 1000,
-            now=self._caller.now,
-        )
-
-    # --- from anywhere ---------------------------------------------------------------
-
-    def wakeup(self) -> None:
-        """End the present wait of this consumer, or else the next one, once.
-
-        From any thread, and from a signal handler. The call that waits raises
-        WakeupException; one that has its result keeps it. `close` is never ended.
-        """
-        self._caller.wakeup()
-
-    def health(self) -> Health:
-        """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
-        side, now = self._built(), self._caller.now()
-        coordinator = side.coordinator
-        return side.health(
-            Health,
-            now,
-            coordinator=None if coordinator is None else coordinator.name,
-            consumer_protocol=side.client.features.consumer_protocol,
-            membership=self._membership_health(now),
-            poll_age=self._poll_activity.age(now),
-        )
-
-    def _membership_health(self, now: float) -> MembershipHealth | None:
-        membership = self._built().membership
-        if membership is None:
-            return None
-        identity, heard_at = self._member_identity.identity, membership.heard_at
-        return MembershipHealth(
-            self._config.group_protocol,
-            membership.standing,
-            identity.member_id,
-            identity.epoch,
-            age(heard_at, now),
-        )
-
-    def metrics(self) -> dict[str, float]:
-        """Return the counters of this client: from any thread, at once, also after `close`.
-
-        The keys are those of the Prometheus exposition, without `client_id`:
-        `prokurist_consumer_records_lag{topic="orders",partition="3"}`. Histograms have their
-        `_bucket`, `_sum` and `_count`. docs/metrics.md lists all of them.
+        Args:
+            topics: One topic, or several; an empty list is `unsubscribe`. Or a pattern for
+                whole names of topics: a `re.Pattern` matched here, a `SubscriptionPattern`
+                matched by the broker (`group.protocol=consumer` only).
+            listener: Called with assigned, revoked and lost partitions.
+            on_assigned: In place of a listener: a function of assigned partitions.
+            on_revoked: The same for revoked ones, and for lost ones without `on_lost`.
+            on_lost: The same for lost ones.
 
         Raises:
-            ForkedClientError: It was built before a fork.
+            IllegalStateException: Partitions were assigned by hand.
+            InvalidGroupIdException: There is no `group.id`.
         """
-        if PROCESS.id != self._process:
-            # The locks that are read under may be held for good.
-            self._caller.check_usable("metrics")
-        return counts_of(self._counted)
+        if not self._subscribe(topics, listener, on_assigned, on_revoked, on_lost):
+            self.unsubscribe()
 
-    def client_instance_id(self, timeout: float | timedelta) -> "UUID":
-        """Return the client instance id of the metrics pushed to brokers (KIP-714).
+    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
+        """Assign these partitions and no others; those that stay keep their positions.
 
-        A broker gives it, once.
+        With `enable.auto.commit` the places until now are committed, without a wait.
+
+        Args:
+            partitions: One partition, or several; of none it is `unsubscribe`.
+
+        Raises:
+            IllegalStateException: Topics are subscribed to.
+        """
+        if not self._assign(partitions):
+            self.unsubscribe()
+
+    def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
+        """Give up all partitions, and leave the group.
+
+        With `enable.auto.commit` the positions until now are committed, without a wait. The
+        listener is called with the revoked partitions: `on_partitions_revoked`, or
+        `on_partitions_lost` where the group no longer counts this member. Errors of the former
+        subscription are logged, and not raised.
+
+        It never raises TimeoutException: when the time is over it is done here, and the
+        group notices when our session ends.
+
+        Args:
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Raises:
+            KafkaException: The listener raised the error in the cause.
+        """
+        if timeout is not None:
+            as_seconds(timeout)
+        with self._caller.inside("unsubscribe"):
+            self._caller.drive(self._unsubscribe(timeout))
+
+    # --- records ---------------------------------------------------------------------
+
+    @overload
+    def poll(
+        self, timeout: float | timedelta, *, max_records: int | None = None
+    ) -> ConsumerRecords: ...
+
+    @overload
+    def poll(self, *, timeout_ms: float, max_records: int | None = None) -> ConsumerRecords: ...
+
+    def poll(
+        self,
+        timeout: float | timedelta | None = None,
+        *,
+        timeout_ms: float | None = None,
+        max_records: int | None = None,
+    ) -> ConsumerRecords:
+        """Wait for records, and return them.
+
+        It returns as soon as there are some; and without any, when the time is over or
+        when a position has advanced past records that are not returned: those of
+        transactions that were aborted, and markers. It never raises TimeoutException.
+
+        Meanwhile it makes positions known, runs the callbacks of commits, and raises errors of
+        the background. A position whose look-up failed, without any action on the error, is
+        looked up again after a back-off. The next poll means that the application has processed
+        the records of earlier ones: with `enable.auto.commit` their offsets are committed then,
+        once in each `auto.commit.interval.ms`.
 
         Args:
             timeout: Seconds; there is no default.
+            timeout_ms: Deprecated; the same in milliseconds.
+            max_records: The most that it returns; None for `max.poll.records`.
+
+        Returns:
+            At most so many; each partition's in order. Where there are none,
+            `why_empty` says why.
 
         Raises:
-            IllegalStateException: `enable.metrics.push` is off.
-            TimeoutException: The time is over.
-            UnsupportedVersionException: The brokers take no metrics.
+            CorruptRecordException: The next records of a partition are damaged.
+            RecordTooLargeException: The next batch of a partition takes more memory than
+                `fetch.decoded.batch.max.bytes`; or it is larger than the limits of a fetch.
+            GroupAuthorizationException: Not allowed in the group.
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: A rebalance listener, or `on_event`, raised the error in the cause.
+            InvalidTopicException: No topic can bear a name that is assigned.
+            LogTruncationException: Logs were cut back before the position, and
+                `auto.offset.reset` is `none`; it has the offset at which they diverge.
+            NoOffsetForPartitionException: Nothing is committed for some partitions,
+                and `auto.offset.reset` is `none`; it names all of them.
+            OffsetOutOfRangeException: A position is not in its log, and
+                `auto.offset.reset` is `none`.
+            RecordDeserializationException: A deserializer has refused a record. Those
+                before it were returned; the position stays at it.
+            TopicAuthorizationException: Not allowed on some topics.
+            TypeError: No timeout is given, or both are.
+            WakeupException: `wakeup` was called; no record is lost by that.
+        """
+        seconds = timeout_in("poll", timeout, timeout_ms)
+        if seconds is None:
+            raise TypeError("poll has no default timeout: give it one, in seconds")
+        most, polls = most_in(max_records), self._collector.polls
+        try:
+            with self._caller.inside("poll"):
+                return self._caller.drive(self._poll(seconds, most))
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, on the way out at the latest: the user does not get them.
+            if self._collector.polls != polls:
+                self._collector.take_back()
+            raise
+
+    def poll_more(
+        self, timeout: float | timedelta, *, max_records: int | None = None
+    ) -> ConsumerRecords:
+        """Wait for records behind those of the last poll, none of which is done with yet.
+
+        For work in batches: a `poll`, and then this until there are enough. Nothing is
+        committed in between, no callback runs, and no error is raised for a partition. Where a
+        rebalance or an error is due it returns nothing, at once: work on what there is, and
+        poll again.
+        An interrupt in it takes back what the last poll returned, too.
+
+        Args:
+            timeout: Seconds; there is no default.
+            max_records: The most that it returns; None for `max.poll.records`.
+
+        Raises:
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: The consumer has ended.
             WakeupException: `wakeup` was called.
         """
-        as_seconds(timeout)
-        with self._caller.inside("client_instance_id"):
-            require_push(on=self._built().telemetry is not None)
-            return client_instance_id(self._caller, timeout)
+        seconds, most = as_seconds(timeout), most_in(max_records)
+
+        try:
+            with self._caller.inside("poll_more"):
+                return self._caller.drive(self._poll_more(seconds, most))
+        except Exception:
+            raise
+        except BaseException:
+            self._collector.take_back()
+            raise
+
+    def next(self, timeout: float | timedelta) -> "ConsumerRecord | None":
+        """The next record, as soon as there is one; None when the time is over.
+
+        It counts as returned at the request for the next one, here, in an iteration or by a
+        poll: with `enable.auto.commit` it is not committed while it is being processed. It
+        raises the errors of `poll`, never TimeoutException, and makes the same progress.
+
+        Args:
+            timeout: Seconds; there is no default.
+        """
+        hand = self._hand
+        given = hand.given
+        try:
+            record: ConsumerRecord | None = hand.step()
+            return self._slow_step("next", as_seconds(timeout)) if record is None else record
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, on the way out at the latest: the user does not get it. The record
+            # may be the first of another hand, which `_slow_step` was lent meanwhile.
+            lent = self._hand
+            if lent.in_hand and (lent is not hand or lent.given != given):
+                lent.take_back()
+            raise
+
+    def __iter__(self) -> Iterator["ConsumerRecord"]:
+        return self.records()
+
+    def records(
+        self, idle_timeout: float | timedelta | None = None
+    ) -> Iterator["ConsumerRecord"]:
+        """Records one by one, each as soon as there is one.
+
+        The iteration raises the errors of `poll`; another one may go on after that.
+
+        Args:
+            idle_timeout: Seconds without a record after which it ends; None for never.
+        """
+        return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
+
+    def _records(self, idle: float) -> Iterator["ConsumerRecord"]:
+        record: ConsumerRecord | None
+        while (record := self._slow_step("records", idle)) is not None:
+            yield record
+            hand = self._hand
+            step = hand.step
+            try:
+                while (record := step()) is not None:
+                    yield record
+            except Exception:
+                raise
+            except BaseException:
+                if hand.last is not None and hand.last is not record:
+                    hand.take_back()
+                raise
+
+    def _slow_step(self, operation: str, seconds: float) -> "ConsumerRecord | None":
+        """Make a slow step of an iteration, with all checks and a wait."""
+        with self._caller.inside(operation):
+            return self._caller.drive(self._next(operation, seconds))
+
+    def wait_until_ready(
+        self, timeout: float | timedelta | None = None
+    ) -> frozenset[TopicPartition]:
+        """Wait until a record that is written now would be returned by a poll.
+
+        A consumer is ready when all of this is so:
+
+        - a broker has been reached and answers;
+        - each topic that is subscribed to by name or assigned exists;
+        - with a subscription, this member is in the group, no rebalance is under way, and its
+          listener has heard of its assignment, which may be empty;
+        - of each assigned partition that is not paused, the position and the leader are known.
+
+        It returns no record and passes over none: the next poll begins where it would have
+        begun without it. Otherwise it is a poll: listeners and callbacks of commits run in it,
+        errors are raised, it counts for `max.poll.interval.ms`, and with `enable.auto.commit`
+        records of earlier polls count as processed.
+
+        Args:
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            The assigned partitions.
+
+        Raises:
+            IllegalStateException: Nothing is subscribed to or assigned.
+            KafkaException: The errors of `poll` but for damaged records.
+            TimeoutException: The time is over; it names the obstacles, and their durations.
+            WakeupException: `wakeup` was called.
+        """
+        with self._caller.inside("wait_until_ready"):
+            return self._caller.drive(self._await_ready(timeout))
+
+    def read_range(
+        self,
+        partition: TopicPartition,
+        start: int,
+        end: int,
+        timeout: float | timedelta | None = None,
+        *,
+        stall_timeout: float | timedelta | None = None,
+    ) -> Iterator[ConsumerRecords]:
+        """Read all records of a partition from one offset to before another.
+
+        Each step yields whole batches, of any number of records: those of one fetch, or about
+        four mebibytes of it. As columns (`ConsumerRecords.columns`, `to_arrow`) no object is
+        made for a record. It ends when the position has come to `end`, also where the last
+        offsets hold no record.
+
+        The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
+        calls may be made between two steps, but none that moves the position.
+
+        Args:
+            partition: The partition.
+            start: The first offset.
+            end: The offset after the last.
+            timeout: Seconds for the whole range from this call on, the time that you take
+                between the steps included; None for as long as no step stalls.
+            stall_timeout: Seconds that a step may wait for records; None for
+                `default.api.timeout.ms`.
+
+        Raises:
+            CorruptRecordException: The next records are damaged.
+            IllegalStateException: Something is subscribed to or assigned; or the assignment or
+                the position was changed meanwhile.
+            LogTruncationException: The log was cut back before the position, or its topic was
+                deleted and created again.
+            OffsetOutOfRangeException: An offset of the range is not in the log any more, or
+                not yet: it says where the log begins and ends.
+            RecordTooLargeException: The next batch takes more memory than
+                `fetch.decoded.batch.max.bytes`.
+            TimeoutException: A step has waited for too long, or the whole has; it names the
+                broker. Records yielded before stand.
+            TopicAuthorizationException: Not allowed on the topic.
+            WakeupException: `wakeup` was called.
+        """
+        return self._read(self._range(partition, start, end, timeout, stall_timeout))
+
+    def _read(self, wanted: Range) -> Iterator[ConsumerRecords]:
+        if wanted.start == wanted.end:
+            return
+        with self._caller.inside(OPERATION):
+            reading = self._begin_range(wanted)
+        try:
+            while not reading.is_over:
+                with self._caller.inside(OPERATION):
+                    records = self._caller.drive(self._read_on(reading))
+                if records:
+                    yield records
+        finally:
+            self._end_range(reading)
 
     # --- the end ---------------------------------------------------------------------
 
@@ -322,54 +434,6 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             raise TypeError(f"membership is a GroupMembershipOperation, not {membership!r}")
         self._close(seconds, last_commit=True, membership=membership)
 
-    def _close(
-        self,
-        seconds: float,
-        *,
-        last_commit: bool,
-        membership: GroupMembershipOperation = GroupMembershipOperation.DEFAULT,
-    ) -> None:
-        if self._caller.closed:
-            return
-        with self._caller.inside("close"):
-            self._listeners.refuse_inside("close")
-            self._assigned.begin_close()
-            if last_commit and sys.exception() is None:
-                # No error is on its way out of the loop that had it: it is done with.
-                self._collector.count()
-            # Those in callbacks included: the last commit of a listener is made.
-            self._caller.closing = True
-            closing = Closing(
-                self._caller,
-                self._auto,
-                self._commits,
-                self._interceptors,
-                self._built().thread,
-                part=self._part,
-                tell=self._events.finish,
-                leave=lambda call: self._leave(call, membership),
-                pushes=self._pushes,
-            )
-            try:
-                closing.run(
-                    min(seconds, self._config.request_timeout_ms / 1000),
-                    last_commit=last_commit,
-                )
-            finally:
-                self._caller.closing = False
-                OPEN.remove(self._counted)
-                self._collector.close()
-
-    def _pushes(self) -> bool:
-        """Return True if brokers want metrics of this client."""
-        telemetry = self._built().telemetry
-        return telemetry is not None and telemetry.pushes
-
-    def _built(self) -> ConsumerSide:
-        if self._side is None:
-            raise AssertionError("a consumer that was never built")
-        return self._side
-
     def __enter__(self) -> Self:
         return self
 
@@ -387,35 +451,6 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         except Exception as own:  # noqa: BLE001 - any error of the close; the first one goes on
             error.add_note(f"and closing the consumer failed: {own}")
 
-    def __del__(self) -> None:
-        # Of a half-built consumer there may be nothing; of a forked one, nothing is ours.
-        side = getattr(self, "_side", None)
-        if side is None or self._caller.closed or os.getpid() != self._process:
-            return
-        unclosed = f"{self!r} was never closed: close it, or use it in a with statement"
-        # Ended before the warning is issued: `python -W error` turns that into an exception.
-        self._caller.closed = True
-        side.thread.abandon()
-        warnings.warn(unclosed, ResourceWarning, source=self, stacklevel=2)
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied; its thread and connections are of this process.
-
-        Raises:
-            TypeError: In any case.
-        """
-        raise TypeError(
-            "a KafkaConsumer cannot be pickled or copied, since its thread and connections "
-            "stay where it was built: build one in the process that uses it"
-        )
-
-    def __repr__(self) -> str:
-        # Printed with a traceback's locals, it may be one whose constructor has raised.
-        side: ConsumerSide | None = self.__dict__.get("_side")
-        if side is None:
-            return "KafkaConsumer(not built)"
-        return f"KafkaConsumer({side.client_id}, {side.thread.life.value})"
-
     if not TYPE_CHECKING:  # To a type checker it would have every attribute.
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -423,33 +458,11 @@ class KafkaConsumer(Subscribing, Readiness, Ranges, CommitApi, Lookups):
 
         def __aiter__(self) -> NoReturn:
             raise TypeError(
-                "a KafkaConsumer is no asynchronous iterator: poll in a thread, as in "
-                "`await asyncio.to_thread(consumer.poll, 1.0)`"
+                "a prokurist.KafkaConsumer blocks the thread that reads and is no asynchronous "
+                "iterator: use prokurist.aio.KafkaConsumer"
             )
 
 
 def trace_of(consumer: KafkaConsumer) -> Trace | None:
     """The trace of a consumer; None once it is closed."""
     return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
-
-
-def place_of(side: ConsumerSide) -> GroupPlace | None:
-    """The membership state of a consumer; None without a `group.id`."""
-    commits, membership = side.commits, side.membership
-    if commits is None or membership is None:
-        return None
-    epoch = side.member_identity.identity.epoch
-    return GroupPlace(
-        membership.standing,
-        epoch,
-        commits.coordinator.name,
-        commits.commits.counters.unsettled,
-    )
-
-
-def counts_of(counted: CountedConsumer) -> dict[str, float]:
-    """Return a consumer's counters, for `metrics`."""
-    # Imported here, so that only this call loads the catalogue: the core only counts.
-    from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
-
-    return as_mapping(counted)

@@ -9,10 +9,10 @@ poll goes on for ever.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Final, TypeAlias
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Steps
 from prokurist.consumer.listeners import Listeners, wrapped
 from prokurist.events.callback_log_events import EVENTS_DROPPED, STATISTICS
 from prokurist.events.clock import Deadline
@@ -66,7 +66,7 @@ class EventCallback:
         """Limit a poll's wait to the next `run`."""
         return deadline.earlier(Deadline(self.due))
 
-    def run(self, deadline: Deadline) -> None:
+    def run(self, deadline: Deadline) -> Steps[None]:
         """Pass on the queued events, and those that arrive before the deadline.
 
         Raises:
@@ -81,17 +81,17 @@ class EventCallback:
             try:
                 # What comes while the callback runs is looked for at its end.
                 queue.wakes = False
-                self._tell_statistics()
-                self._tell_all(queue)
+                yield from self._tell_statistics()
+                yield from self._tell_all(queue)
                 if dropped := queue.take_dropped():
                     self._caller.trace.emit(EVENTS_DROPPED, count=dropped)
-                    self._tell_all(queue)
+                    yield from self._tell_all(queue)
             finally:
                 queue.wakes = True
             if not queue or deadline.expired(self._caller.now()):
                 return
 
-    def finish(self) -> Exception | None:
+    def finish(self) -> Steps[Exception | None]:
         """Pass on the remaining events, in `close`.
 
         Returns:
@@ -100,30 +100,30 @@ class EventCallback:
         queue, raised = self._queue, list[Exception]()
         for _ in range(0 if queue is None else len(queue)):
             try:
-                self._tell_next(queue)
+                yield from self._tell_next(queue)
             except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
                 raised.append(error)
         for each in raised[1:]:
             self._caller.trace.emit(CLOSE_ERROR_SUPPRESSED, error=each)
         return raised[0] if raised else None
 
-    def _tell_all(self, queue: LogEventQueue) -> None:
+    def _tell_all(self, queue: LogEventQueue) -> Steps[None]:
         """Pass on the queued events, and none that arrive meanwhile."""
         for _ in range(len(queue)):
-            self._tell_next(queue)
+            yield from self._tell_next(queue)
 
-    def _tell_next(self, queue: LogEventQueue | None) -> None:
+    def _tell_next(self, queue: LogEventQueue | None) -> Steps[None]:
         event = None if queue is None else queue.take(self._caller.now())
         if event is not None:
-            self._tell(event)
+            yield from self._tell(event)
 
-    def _tell_statistics(self) -> None:
+    def _tell_statistics(self) -> Steps[None]:
         if not self.is_due:
             return
         self.due = self._caller.now() + self._interval
         kind, trace = STATISTICS, self._caller.trace
         values = {"metrics": self._metrics()}
-        self._tell(
+        yield from self._tell(
             LogEvent(
                 kind.name,
                 int(kind.level),
@@ -134,11 +134,11 @@ class EventCallback:
             )
         )
 
-    def _tell(self, event: LogEvent) -> None:
+    def _tell(self, event: LogEvent) -> Steps[None]:
         if self._on_event is None:
             return
         try:
-            self._listeners.inside(NAME, partial(self._on_event, event))
+            yield from self._listeners.inside(NAME, self._on_event, event)
         except Exception as error:  # noqa: BLE001 - whatever a user's callback raises
             failed = wrapped(error, NAME)
         else:

@@ -86,6 +86,7 @@ class FetchCollector:
 
     Attributes:
         lent: The records lent to an iteration, with the last one handed out.
+        polls: How many polls have begun.
         topics: Counters of returned records, by topic.
     """
 
@@ -112,6 +113,7 @@ class FetchCollector:
         self._now = now
         self.lent: Lent | None = None
         self._begun: dict[TopicPartition, Bookmark] = {}
+        self.polls: int = 0
         self._shortest_first = False
         self.topics: Family[Consumed] = self._entries.topics
 
@@ -120,6 +122,7 @@ class FetchCollector:
     def begin(self) -> None:
         """Begin a poll: records collected by earlier polls count as returned."""
         self._begun = {}
+        self.polls += 1
 
     def collect(self, most: int | None, deadline: Deadline) -> ConsumerRecords | None:
         """Collect records to return; None if not even a position has moved.

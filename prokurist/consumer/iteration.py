@@ -14,15 +14,12 @@ Most steps are quick: the next of the records that were lent is handed out witho
 nothing has happened since the last slow step (`events/hand.py`).
 """
 
-import math
-from collections.abc import Iterator
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from prokurist.application.driving import Steps
 from prokurist.consumer.fetch_collector import Lent
 from prokurist.consumer.polling import Polling
-from prokurist.events.clock import as_seconds
 from prokurist.events.hand import Hand, Handed
 
 if TYPE_CHECKING:
@@ -34,82 +31,25 @@ class Iteration(Polling):
 
     _hand: Hand
 
-    def next(self, timeout: float | timedelta) -> "ConsumerRecord | None":
-        """The next record, as soon as there is one; None when the time is over.
-
-        It counts as returned at the request for the next one, here, in an iteration or by a
-        poll: with `enable.auto.commit` it is not committed while it is being processed. It
-        raises the errors of `poll`, never TimeoutException, and makes the same progress.
-
-        Args:
-            timeout: Seconds; there is no default.
-        """
-        hand = self._hand
-        given = hand.given
-        try:
-            record: ConsumerRecord | None = hand.step()
-            return self._next("next", as_seconds(timeout)) if record is None else record
-        except Exception:
-            raise
-        except BaseException:
-            # An interrupt, on the way out at the latest: the user does not get it. The record
-            # may be the first of another hand, which `_next` was lent meanwhile.
-            lent = self._hand
-            if lent.in_hand and (lent is not hand or lent.given != given):
-                lent.take_back()
-            raise
-
-    def __iter__(self) -> Iterator["ConsumerRecord"]:
-        return self.records()
-
-    def records(
-        self, idle_timeout: float | timedelta | None = None
-    ) -> Iterator["ConsumerRecord"]:
-        """Records one by one, each as soon as there is one.
-
-        The iteration raises the errors of `poll`; another one may go on after that.
-
-        Args:
-            idle_timeout: Seconds without a record after which it ends; None for never.
-        """
-        return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
-
-    def _records(self, idle: float) -> Iterator["ConsumerRecord"]:
-        record: ConsumerRecord | None
-        while (record := self._next("records", idle)) is not None:
-            yield record
-            hand = self._hand
-            step = hand.step
-            try:
-                while (record := step()) is not None:
-                    yield record
-            except Exception:
-                raise
-            except BaseException:
-                if hand.last is not None and hand.last is not record:
-                    hand.take_back()
-                raise
-
-    def _next(self, operation: str, seconds: float) -> "ConsumerRecord | None":
+    def _next(self, operation: str, seconds: float) -> "Steps[ConsumerRecord | None]":
         """Make a slow step, with all checks and a wait.
 
         Raises:
             KafkaException: As `poll`.
         """
-        with self._caller.inside(operation):
-            record = self._following()
-            call = None
-            while record is None:
-                call = self._caller.call(operation, seconds) if call is None else call.again()
-                lend = partial(self._collector.lend, self._interceptors.on_consume)
-                lent = self._await_records(call, lend)
-                if lent is None:
-                    return None
-                self._hand = lent.hand
-                record = self._following()
-            return record
+        record = yield from self._following()
+        call = None
+        while record is None:
+            call = self._caller.call(operation, seconds) if call is None else call.again()
+            lend = partial(self._collector.lend, self._interceptors.on_consume)
+            lent = yield from self._await_records(call, lend)
+            if lent is None:
+                return None
+            self._hand = lent.hand
+            record = yield from self._following()
+        return record
 
-    def _following(self) -> "ConsumerRecord | None":
+    def _following(self) -> "Steps[ConsumerRecord | None]":
         """Hand out the next lent record; None where that takes a poll."""
         lent = self._collector.lent
         if lent is None:
@@ -122,7 +62,7 @@ class Iteration(Polling):
             caller.raise_if_woken()  # The next step goes on from here.
             if activity.wanted or self._events.is_due:
                 return None
-            auto.when_due()
+            yield from auto.when_due()
         given = lent.hand.given
         try:
             record = lent.hand.take()

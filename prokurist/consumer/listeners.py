@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Run, Steps
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.errors import IllegalStateException, KafkaException, WakeupException
 from prokurist.events.application_events import StepDone
@@ -31,10 +32,10 @@ class ConsumerRebalanceListener(Protocol):
     `committed`, `position`, `seek` and `pause` work.
     """
 
-    def on_partitions_revoked(self, partitions: Partitions) -> None:
+    def on_partitions_revoked(self, partitions: Partitions) -> object:
         """Called before partitions are revoked: the last moment to commit them."""
 
-    def on_partitions_assigned(self, partitions: Partitions) -> None:
+    def on_partitions_assigned(self, partitions: Partitions) -> object:
         """Called with newly assigned partitions, before anything of them is read.
 
         Where it raises, `poll` does. With the consumer protocol the next poll calls it again,
@@ -62,20 +63,17 @@ class FunctionListener:
         self._revoked = revoked
         self._lost = lost or revoked
 
-    def on_partitions_assigned(self, partitions: Partitions) -> None:
+    def on_partitions_assigned(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._assigned is not None:
-            self._assigned(partitions)
+        return None if self._assigned is None else self._assigned(partitions)
 
-    def on_partitions_revoked(self, partitions: Partitions) -> None:
+    def on_partitions_revoked(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._revoked is not None:
-            self._revoked(partitions)
+        return None if self._revoked is None else self._revoked(partitions)
 
-    def on_partitions_lost(self, partitions: Partitions) -> None:
+    def on_partitions_lost(self, partitions: Partitions) -> object:
         """See `ConsumerRebalanceListener`."""
-        if self._lost is not None:
-            self._lost(partitions)
+        return None if self._lost is None else self._lost(partitions)
 
 
 class Listeners:
@@ -118,7 +116,11 @@ class Listeners:
                 f"call {operation} when it has returned"
             )
 
-    def run(self) -> None:
+    def leave_callback(self) -> None:
+        """Forget a callback that does not return, for `close`."""
+        self._running = None
+
+    def run(self) -> Steps[None]:
         """Run the queued steps.
 
         Raises:
@@ -127,27 +129,27 @@ class Listeners:
         """
         failed: Exception | None = None
         while (step := self._background.take_step()) is not None:
-            error = self._make(step)
+            error = yield from self._make(step)
             if error is not None and failed is not None:
                 self._caller.trace.emit(LISTENER_ERROR_SUPPRESSED, error=error)
             failed = failed or error
         if failed is not None:
             raise failed
 
-    def tell(self, kind: StepKind, partitions: Partitions) -> Exception | None:
+    def tell(self, kind: StepKind, partitions: Partitions) -> Steps[Exception | None]:
         """Call the listener without a step; return its error."""
         try:
-            self._call(kind, partitions)
+            yield from self._call(kind, partitions)
         except Exception as error:  # noqa: BLE001 - a user's code may raise anything
             return wrapped(error, kind.value)
         return None
 
-    def _make(self, step: Step) -> Exception | None:
+    def _make(self, step: Step) -> Steps[Exception | None]:
         """Run one step, post `StepDone`, and return the error to raise for it."""
         error: BaseException | None = None
         answer: object = None
         try:
-            answer = self._answer(step)
+            answer = yield from self._answer(step)
         except BaseException as raised:
             error = raised
             if not isinstance(raised, Exception):
@@ -164,14 +166,14 @@ class Listeners:
                 )
         return None
 
-    def _answer(self, step: Step) -> object:
+    def _answer(self, step: Step) -> Steps[object]:
         if step.kind is StepKind.POSITIONS:
             return self._auto.last_of(step.partitions)
         if step.kind is StepKind.COMMIT:
             self._auto.before_rebalance()
             return None
         if step.work is not None:
-            return self.inside(step.kind.value, step.work)
+            return (yield from self.inside(step.kind.value, step.work))
         partitions = step.partitions
         if step.kind is StepKind.ASSIGNED:
             self._assigned.hears(partitions)
@@ -181,14 +183,14 @@ class Listeners:
             partitions &= self._assigned.told()
             if not partitions:
                 return None
-        self._call(step.kind, partitions)
+        yield from self._call(step.kind, partitions)
         newer = self._auto.newer_of(partitions) if step.kind is StepKind.REVOKED else None
         if step.kind in (StepKind.REVOKED, StepKind.LOST):
             # Here as well as on the network thread: the next look sees it done.
             self._assigned.heard(step.partitions)
         return newer
 
-    def _call(self, kind: StepKind, partitions: Partitions) -> None:
+    def _call(self, kind: StepKind, partitions: Partitions) -> Steps[None]:
         listener = self._listener
         if listener is None:
             return
@@ -196,16 +198,18 @@ class Listeners:
         if kind is StepKind.LOST and not hasattr(listener, name):
             name = StepKind.REVOKED.value
         method: Callable[[Partitions], object] = getattr(listener, name)
-        self.inside(name, lambda: method(partitions))
+        yield from self.inside(name, method, partitions)
 
-    def inside(self, name: str, work: Callable[[], object]) -> object:
+    def inside(
+        self, name: str, work: Callable[..., object], *arguments: object
+    ) -> Steps[object]:
         """Run a callback, which may call the consumer."""
         began = self._caller.now()
         try:
             # Within, so that no interrupt leaves it: each later call would be refused.
             self._running = name
             with self._caller.callback():
-                return work()
+                return (yield Run(work, *arguments))
         finally:
             self._running = None
             self._caller.counters.callbacks.of(name).observe(self._caller.now() - began)

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Steps
 from prokurist.consumer.arguments import partitions_in
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
@@ -38,13 +39,8 @@ class Place(Protocol):
         ...
 
 
-class OffsetTracker:
-    """Tracks the returned records that are done, in any order.
-
-    `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
-    returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
-    included, end before the lowest outstanding record of each partition: after a
-    crash, a record that was not done comes again.
+class TrackerCore:
+    """Core of the trackers of both consumers: all but the wait.
 
     Args:
         caller: The way to the network thread.
@@ -94,6 +90,36 @@ class OffsetTracker:
         """Number of done records behind an outstanding one; they cannot be committed yet."""
         return self._committable.outstanding().held_back
 
+    def _await_done(
+        self, seconds: float, wanted: frozenset[TopicPartition] | None
+    ) -> Steps[bool]:
+        call = self._caller.call("wait", seconds)
+
+        def is_over() -> bool:
+            return self._committable.outstanding(wanted).records == 0
+
+        # Shown before the look: what is done later ends the wait.
+        self._waiting = call, is_over
+        try:
+            return is_over() or (yield from self._caller.wait(call, call.deadline))
+        finally:
+            self._waiting = None
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.outstanding} outstanding, {self.held_back} held back)"
+        )
+
+
+class OffsetTracker(TrackerCore):
+    """Tracks the returned records that are done, in any order.
+
+    `KafkaConsumer.track_offsets` makes one. From then on each record that the consumer
+    returns is outstanding until `done` is told of it. Commits without offsets, automatic ones
+    included, end before the lowest outstanding record of each partition: after a
+    crash, a record that was not done comes again.
+    """
+
     def wait(
         self,
         timeout: float | timedelta,
@@ -118,17 +144,4 @@ class OffsetTracker:
         seconds = as_seconds(timeout)
         wanted = None if partitions is None else frozenset(partitions_in(partitions))
         with self._caller.inside("wait"):
-            call = self._caller.call("wait", seconds)
-
-            def is_over() -> bool:
-                return self._committable.outstanding(wanted).records == 0
-
-            # Shown before the look: what is done later ends the wait.
-            self._waiting = call, is_over
-            try:
-                return is_over() or self._caller.wait(call, call.deadline)
-            finally:
-                self._waiting = None
-
-    def __repr__(self) -> str:
-        return f"OffsetTracker({self.outstanding} outstanding, {self.held_back} held back)"
+            return self._caller.drive(self._await_done(seconds, wanted))

@@ -7,10 +7,11 @@ import math
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar, overload
+from typing import TypeVar
 
 from prokurist.application.call_runner import CallRunner
-from prokurist.consumer.arguments import most_in, partition_in, partitions_in, timeout_in
+from prokurist.application.driving import Steps
+from prokurist.consumer.arguments import partition_in, partitions_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.event_callback import EventCallback
@@ -29,7 +30,7 @@ from prokurist.events.application_events import (
 from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.call import Call
-from prokurist.events.clock import Deadline, as_seconds
+from prokurist.events.clock import Deadline
 from prokurist.events.committable import Committable
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.fetching import Fetching
@@ -61,37 +62,12 @@ class Polling:
     _interceptors: Interceptors
     _obstacles: Obstacles
 
-    def position(
-        self, partition: TopicPartition, timeout: float | timedelta | None = None
-    ) -> int:
-        """Return the offset of the next record to read.
-
-        A known position is returned at once. Otherwise it is looked up: the group's committed
-        offset, or else the offset by `auto.offset.reset`. A position with the leader epoch of
-        the record before it is known only after the leader has confirmed it.
-
-        Args:
-            partition: An assigned one.
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Raises:
-            GroupAuthorizationException: Not allowed in the group.
-            IllegalStateException: The partition is not assigned.
-            LogTruncationException: The log was cut back before the position, and
-                `auto.offset.reset` is `none`.
-            NoOffsetForPartitionException: Nothing is committed, and
-                `auto.offset.reset` is `none`; it names all such partitions.
-            TimeoutException: The time is over.
-            TopicAuthorizationException: Not allowed on the topic.
-            WakeupException: `wakeup` was called.
-        """
-        tp = partition_in(partition)
-        with self._caller.inside("position"):
-            call = self._caller.call("position", timeout, partitions=(tp,))
-            known = self._positions.position(tp)
-            if known is None:
-                known = int(self._caller.ask(call, LookUpPosition(call, tp)))
-            return known
+    def _position(self, tp: TopicPartition, timeout: float | timedelta | None) -> Steps[int]:
+        call = self._caller.call("position", timeout, partitions=(tp,))
+        known = self._positions.position(tp)
+        if known is None:
+            known = int((yield from self._caller.ask(call, LookUpPosition(call, tp))))
+        return known
 
     def current_lag(self, partition: TopicPartition) -> int | None:
         """Return the number of offsets between a partition's position and the end of its log.
@@ -156,123 +132,28 @@ class Polling:
         with self._caller.inside("progress"):
             return self._committable.progress(wanted)
 
-    @overload
-    def poll(
-        self, timeout: float | timedelta, *, max_records: int | None = None
-    ) -> ConsumerRecords: ...
+    def _poll(
+        self, seconds: float | timedelta, max_records: int | None
+    ) -> Steps[ConsumerRecords]:
+        collect = partial(self._collector.collect, max_records)
+        call = self._caller.call("poll", seconds)
+        self._collector.begin()
+        records = yield from self._await_records(call, collect)
+        if records is None:
+            return ConsumerRecords(why_empty=self._obstacles.look)
+        return self._interceptors.on_consume(records)
 
-    @overload
-    def poll(self, *, timeout_ms: float, max_records: int | None = None) -> ConsumerRecords: ...
-
-    def poll(
-        self,
-        timeout: float | timedelta | None = None,
-        *,
-        timeout_ms: float | None = None,
-        max_records: int | None = None,
-    ) -> ConsumerRecords:
-        """Wait for records, and return them.
-
-        It returns as soon as there are some; and without any, when the time is over or
-        when a position has advanced past records that are not returned: those of
-        transactions that were aborted, and markers. It never raises TimeoutException.
-
-        Meanwhile it makes positions known, runs the callbacks of commits, and raises errors of
-        the background. A position whose look-up failed, without any action on the error, is
-        looked up again after a back-off. The next poll means that the application has processed
-        the records of earlier ones: with `enable.auto.commit` their offsets are committed then,
-        once in each `auto.commit.interval.ms`.
-
-        Args:
-            timeout: Seconds; there is no default.
-            timeout_ms: Deprecated; the same in milliseconds.
-            max_records: The most that it returns; None for `max.poll.records`.
-
-        Returns:
-            At most so many; each partition's in order. Where there are none,
-            `why_empty` says why.
-
-        Raises:
-            CorruptRecordException: The next records of a partition are damaged.
-            RecordTooLargeException: The next batch of a partition takes more memory than
-                `fetch.decoded.batch.max.bytes`; or it is larger than the limits of a fetch.
-            GroupAuthorizationException: Not allowed in the group.
-            IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: A rebalance listener, or `on_event`, raised the error in the cause.
-            InvalidTopicException: No topic can bear a name that is assigned.
-            LogTruncationException: Logs were cut back before the position, and
-                `auto.offset.reset` is `none`; it has the offset at which they diverge.
-            NoOffsetForPartitionException: Nothing is committed for some partitions,
-                and `auto.offset.reset` is `none`; it names all of them.
-            OffsetOutOfRangeException: A position is not in its log, and
-                `auto.offset.reset` is `none`.
-            RecordDeserializationException: A deserializer has refused a record. Those
-                before it were returned; the position stays at it.
-            TopicAuthorizationException: Not allowed on some topics.
-            TypeError: No timeout is given, or both are.
-            WakeupException: `wakeup` was called; no record is lost by that.
-        """
-        seconds = timeout_in("poll", timeout, timeout_ms)
-        if seconds is None:
-            raise TypeError("poll has no default timeout: give it one, in seconds")
-        collect = partial(self._collector.collect, most_in(max_records))
-        begun = False
-        try:
-            with self._caller.inside("poll"):
-                call = self._caller.call("poll", seconds)
-                self._collector.begin()
-                begun = True
-                records = self._await_records(call, collect)
-                if records is None:
-                    return ConsumerRecords(why_empty=self._obstacles.look)
-                return self._interceptors.on_consume(records)
-        except Exception:
-            raise
-        except BaseException:
-            # An interrupt, on the way out at the latest: the user does not get them.
-            if begun:
-                self._collector.take_back()
-            raise
-
-    def poll_more(
-        self, timeout: float | timedelta, *, max_records: int | None = None
-    ) -> ConsumerRecords:
-        """Wait for records behind those of the last poll, none of which is done with yet.
-
-        For work in batches: a `poll`, and then this until there are enough. Nothing is
-        committed in between, no callback runs, and no error is raised for a partition. Where a
-        rebalance or an error is due it returns nothing, at once: work on what there is, and
-        poll again.
-        An interrupt in it takes back what the last poll returned, too.
-
-        Args:
-            timeout: Seconds; there is no default.
-            max_records: The most that it returns; None for `max.poll.records`.
-
-        Raises:
-            IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: The consumer has ended.
-            WakeupException: `wakeup` was called.
-        """
-        seconds, most = as_seconds(timeout), most_in(max_records)
-
+    def _poll_more(self, seconds: float, most: int | None) -> Steps[ConsumerRecords]:
         def collect(deadline: Deadline) -> ConsumerRecords | None:
             if self._background.waiting or self._background.fatal is not None:
                 return ConsumerRecords()
             return self._collector.collect_more(most, deadline)
 
-        try:
-            with self._caller.inside("poll_more"):
-                call = self._caller.call("poll_more", seconds)
-                records = self._await_records(call, collect, attends=False)
-                if records is None:
-                    return ConsumerRecords(why_empty=self._obstacles.look)
-                return self._interceptors.on_consume(records)
-        except Exception:
-            raise
-        except BaseException:
-            self._collector.take_back()
-            raise
+        call = self._caller.call("poll_more", seconds)
+        records = yield from self._await_records(call, collect, attends=False)
+        if records is None:
+            return ConsumerRecords(why_empty=self._obstacles.look)
+        return self._interceptors.on_consume(records)
 
     def take_back(self) -> None:
         """Have the records of the last poll, or of `next`, come again: they were not worked on.
@@ -289,7 +170,7 @@ class Polling:
         *,
         look_again: float = math.inf,
         attends: bool = True,
-    ) -> Result | None:
+    ) -> Steps[Result | None]:
         """Repeat passes until something is collected or the time is over.
 
         Args:
@@ -313,17 +194,17 @@ class Polling:
         # What an iteration has handed out counts before anything of it is given up.
         self._collector.recall()
         if attends:
-            self._commits.run_callbacks()
+            yield from self._commits.run_callbacks()
         self._buffer.polled(call.began)
         try:
             while True:
-                result = self._pass(call, collect, attends=attends)
+                result = yield from self._pass(call, collect, attends=attends)
                 if result is not None:
                     return result
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
                 if attends:
                     until = self._events.until(self._auto.until(until))
-                came = self._caller.wait(call, until)
+                came = yield from self._caller.wait(call, until)
                 if not came and call.deadline.expired(self._caller.now()):
                     return None
                 # Something has come: look what it is.
@@ -354,7 +235,7 @@ class Polling:
 
     def _pass(
         self, call: Call, collect: Callable[[Deadline], Result | None], *, attends: bool
-    ) -> Result | None:
+    ) -> Steps[Result | None]:
         """Collect records, and ask for missing positions and fetches.
 
         Raises:
@@ -362,14 +243,14 @@ class Polling:
         """
         if attends:
             # Before this poll returns anything: what earlier polls returned was processed.
-            self._auto.when_due()
+            yield from self._auto.when_due()
         # Watched first: any change after the look at it ends the wait.
         self._background.watch(call)
         self._background.check_open()
         if self._poll_activity.enter():
             self._caller.post(Polled(call))
         if attends:
-            self._attend(call)
+            yield from self._attend(call)
         result = collect(call.deadline)
         try:
             if self._positions.ask_missing():
@@ -382,14 +263,14 @@ class Polling:
                 raise
         return result
 
-    def _attend(self, call: Call) -> None:
+    def _attend(self, call: Call) -> Steps[None]:
         """Run the callbacks that are due, and raise what has failed in the background.
 
         Raises:
             KafkaException: There was something.
         """
-        self._listeners.run()
-        self._events.run(call.deadline)
+        yield from self._listeners.run()
+        yield from self._events.run(call.deadline)
         error = self._background.take(self._positions.still_wanted)
         if error is not None:
             raise error

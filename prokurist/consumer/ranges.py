@@ -11,14 +11,14 @@ iteration of records: it returns fetched records of the range, or waits for more
 - While the application processes a step, the network thread fetches the next ones.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from prokurist.application.driving import Steps
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partition_in
-from prokurist.consumer.lookups import Lookups
+from prokurist.consumer.lookups import Lookups, edge_in
 from prokurist.consumer.polling import Polling
 from prokurist.errors import (
     IllegalStateException,
@@ -27,7 +27,7 @@ from prokurist.errors import (
     OffsetOutOfRangeException,
     TimeoutException,
 )
-from prokurist.events.application_events import Attend
+from prokurist.events.application_events import Attend, Edge
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER, Deadline, as_seconds
 from prokurist.events.fetching import Use
@@ -68,54 +68,40 @@ class Range:
         return f"{self.partition} from {self.start} to {self.end}"
 
 
+@dataclass(slots=True)
+class Reading:
+    """A range that is being read.
+
+    Attributes:
+        range: The range.
+        born: The ticket of the position that reading began with.
+        position: The next offset to read.
+    """
+
+    range: Range
+    born: int
+    position: int
+
+    @property
+    def is_over(self) -> bool:
+        """True when the position has come to the end of the range."""
+        return self.position >= self.range.end
+
+
 class Ranges(Polling, Lookups):
     """The part of `KafkaConsumer` that reads ranges of offsets."""
 
     _config: ConsumerConfig
 
-    def read_range(
+    def _range(
         self,
         partition: TopicPartition,
         start: int,
         end: int,
-        timeout: float | timedelta | None = None,
-        *,
-        stall_timeout: float | timedelta | None = None,
-    ) -> Iterator[ConsumerRecords]:
-        """Read all records of a partition from one offset to before another.
-
-        Each step yields whole batches, of any number of records: those of one fetch, or about
-        four mebibytes of it. As columns (`ConsumerRecords.columns`, `to_arrow`) no object is
-        made for a record. It ends when the position has come to `end`, also where the last
-        offsets hold no record.
-
-        The consumer reads nothing else meanwhile, and nothing is assigned afterwards. Other
-        calls may be made between two steps, but none that moves the position.
-
-        Args:
-            partition: The partition.
-            start: The first offset.
-            end: The offset after the last.
-            timeout: Seconds for the whole range from this call on, the time that you take
-                between the steps included; None for as long as no step stalls.
-            stall_timeout: Seconds that a step may wait for records; None for
-                `default.api.timeout.ms`.
-
-        Raises:
-            CorruptRecordException: The next records are damaged.
-            IllegalStateException: Something is subscribed to or assigned; or the assignment or
-                the position was changed meanwhile.
-            LogTruncationException: The log was cut back before the position, or its topic was
-                deleted and created again.
-            OffsetOutOfRangeException: An offset of the range is not in the log any more, or
-                not yet: it says where the log begins and ends.
-            RecordTooLargeException: The next batch takes more memory than
-                `fetch.decoded.batch.max.bytes`.
-            TimeoutException: A step has waited for too long, or the whole has; it names the
-                broker. Records yielded before stand.
-            TopicAuthorizationException: Not allowed on the topic.
-            WakeupException: `wakeup` was called.
-        """
+        timeout: float | timedelta | None,
+        stall_timeout: float | timedelta | None,
+    ) -> Range:
+        """Check the arguments of `read_range`; its time begins."""
         tp = partition_in(partition)
         for name, value in (("start", start), ("end", end)):
             require_int(f"the {name} of a range", value)
@@ -131,34 +117,30 @@ class Ranges(Polling, Lookups):
         with self._caller.inside(OPERATION):
             now = self._caller.now()
             deadline = NEVER if timeout is None else Deadline.after(now, timeout)
-            return self._steps(Range(tp, start, end, now, deadline, patience))
+            return Range(tp, start, end, now, deadline, patience)
 
-    def _steps(self, wanted: Range) -> Iterator[ConsumerRecords]:
-        tp, position = wanted.partition, wanted.start
-        if position == wanted.end:
-            return
-        with self._caller.inside(OPERATION):
-            born = self._positions.begin_range(tp, position, wanted.end)
-            self._buffer.stir()
+    def _begin_range(self, wanted: Range) -> "Reading":
+        born = self._positions.begin_range(wanted.partition, wanted.start, wanted.end)
+        self._buffer.stir()
+        return Reading(wanted, born, wanted.start)
+
+    def _read_on(self, reading: "Reading") -> Steps[ConsumerRecords]:
+        """Read the next records of a range; there may be none in its next offsets."""
+        wanted = reading.range
         try:
-            while position < wanted.end:
-                try:
-                    with self._caller.inside(OPERATION):
-                        self._check_place(wanted, born, position)
-                        records = self._step(wanted, position)
-                except LogTruncationException:
-                    raise
-                except OffsetOutOfRangeException as error:
-                    raise self._with_ends(error, wanted) from None
-                position = records.next_offsets()[tp].offset
-                if records:
-                    yield records
-        finally:
-            # Also when the iteration is dropped, on any thread: so no call is entered.
-            self._positions.end_range(tp, born)
-            self._buffer.purge(
-                lambda each, ticket: self._fetching.use_of(each, ticket) is Use.DROP
-            )
+            self._check_place(wanted, reading.born, reading.position)
+            records = yield from self._step(wanted, reading.position)
+        except LogTruncationException:
+            raise
+        except OffsetOutOfRangeException as error:
+            raise (yield from self._with_ends(error, wanted)) from None
+        reading.position = records.next_offsets()[wanted.partition].offset
+        return records
+
+    def _end_range(self, reading: "Reading") -> None:
+        """End the reading; also when it is dropped, on any thread: so no call is entered."""
+        self._positions.end_range(reading.range.partition, reading.born)
+        self._buffer.purge(lambda each, ticket: self._fetching.use_of(each, ticket) is Use.DROP)
 
     def _check_place(self, wanted: Range, born: int, position: int) -> None:
         """Check that no other call has moved the position.
@@ -176,7 +158,7 @@ class Ranges(Polling, Lookups):
                 f"was assigned, or its position was moved by another call"
             )
 
-    def _step(self, wanted: Range, position: int) -> ConsumerRecords:
+    def _step(self, wanted: Range, position: int) -> Steps[ConsumerRecords]:
         """The next records of a range, or its end.
 
         Raises:
@@ -189,7 +171,9 @@ class Ranges(Polling, Lookups):
             began, deadline = wanted.began, wanted.deadline
         trace = self._caller.tracing
         call = Call(OPERATION, began, deadline, partitions=(wanted.partition,), trace=trace)
-        records = None if deadline.expired(now) else self._awaited(call, wanted, now)
+        records = None
+        if not deadline.expired(now):
+            records = yield from self._awaited(call, wanted, now)
         if records is not None:
             return records
         call.leave(self._caller.now())
@@ -204,17 +188,17 @@ class Ranges(Polling, Lookups):
             raise
         raise AssertionError("a call that was left has an error")
 
-    def _awaited(self, call: Call, wanted: Range, now: float) -> ConsumerRecords | None:
+    def _awaited(self, call: Call, wanted: Range, now: float) -> Steps[ConsumerRecords | None]:
         """The next records; None when they do not come in time."""
         self._collector.begin()
         try:
             quietly = call.deadline.earlier(Deadline(now + QUIETLY))
-            records = self._await_records(call.again(quietly), self._piece)
+            records = yield from self._await_records(call.again(quietly), self._piece)
             if records is not None:
                 call.leave(self._caller.now(), KafkaException("its records have come"))
                 return records
             self._caller.post(Attend(call, wanted.partition))
-            return self._await_records(call.again(), self._piece)
+            return (yield from self._await_records(call.again(), self._piece))
         finally:
             if not call.deadline.expired(self._caller.now()):
                 self._caller.withdraw(call, KafkaException("no caller waits any more"))
@@ -224,7 +208,7 @@ class Ranges(Polling, Lookups):
 
     def _with_ends(
         self, error: OffsetOutOfRangeException, wanted: Range
-    ) -> OffsetOutOfRangeException:
+    ) -> Steps[OffsetOutOfRangeException]:
         """The same error, with where the log begins and ends if there is time to ask."""
         tp = wanted.partition
         now = self._caller.now()
@@ -232,8 +216,11 @@ class Ranges(Polling, Lookups):
         start = end = None
         where = ""
         try:
-            start = self.beginning_offsets(tp, deadline.remaining(now))[tp]
-            end = self.end_offsets(tp, deadline.remaining(self._caller.now()))[tp]
+            first, last = edge_in(tp, Edge.BEGINNING), edge_in(tp, Edge.END)
+            left = deadline.remaining(now)
+            start = (yield from self._offsets("beginning_offsets", first, left))[tp]
+            left = deadline.remaining(self._caller.now())
+            end = (yield from self._offsets("end_offsets", last, left))[tp]
             where = f", which goes from {start} to {end}"
         except TimeoutException:
             where = ", and its ends could not be looked up in time"

@@ -9,6 +9,7 @@ called, errors are raised, and records are fetched ahead.
 from datetime import timedelta
 from typing import Final
 
+from prokurist.application.driving import Steps
 from prokurist.consumer.iteration import Iteration
 from prokurist.consumer.obstacles import Obstacles
 from prokurist.errors import KafkaException, UnknownTopicOrPartitionException
@@ -51,48 +52,20 @@ WAITS_FOR: Final = {
 class Readiness(Iteration):
     """The wait for everything that reading needs."""
 
-    def wait_until_ready(
-        self, timeout: float | timedelta | None = None
-    ) -> frozenset[TopicPartition]:
-        """Wait until a record that is written now would be returned by a poll.
-
-        A consumer is ready when all of this is so:
-
-        - a broker has been reached and answers;
-        - each topic that is subscribed to by name or assigned exists;
-        - with a subscription, this member is in the group, no rebalance is under way, and its
-          listener has heard of its assignment, which may be empty;
-        - of each assigned partition that is not paused, the position and the leader are known.
-
-        It returns no record and passes over none: the next poll begins where it would have
-        begun without it. Otherwise it is a poll: listeners and callbacks of commits run in it,
-        errors are raised, it counts for `max.poll.interval.ms`, and with `enable.auto.commit`
-        records of earlier polls count as processed.
-
-        Args:
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Returns:
-            The assigned partitions.
-
-        Raises:
-            IllegalStateException: Nothing is subscribed to or assigned.
-            KafkaException: The errors of `poll` but for damaged records.
-            TimeoutException: The time is over; it names the obstacles, and their durations.
-            WakeupException: `wakeup` was called.
-        """
-        with self._caller.inside("wait_until_ready"):
-            call = self._caller.call("wait_until_ready", timeout)
-            wait = ReadyWait(self._obstacles, call)
-            found = self._await_records(
-                call, lambda _deadline: wait.look(self._caller.now()), look_again=LOOK_AGAIN
-            )
-            if found is None:
-                now = self._caller.now()
-                call.leave(now)
-                self._caller.counters.ended(call, now)
-                raise wait.out_of_time(now, self._last_failure())
-            return self._assigned.partitions()
+    def _await_ready(
+        self, timeout: float | timedelta | None
+    ) -> Steps[frozenset[TopicPartition]]:
+        call = self._caller.call("wait_until_ready", timeout)
+        wait = ReadyWait(self._obstacles, call)
+        found = yield from self._await_records(
+            call, lambda _deadline: wait.look(self._caller.now()), look_again=LOOK_AGAIN
+        )
+        if found is None:
+            now = self._caller.now()
+            call.leave(now)
+            self._caller.counters.ended(call, now)
+            raise wait.out_of_time(now, self._last_failure())
+        return self._assigned.partitions()
 
     def _last_failure(self) -> KafkaException | None:
         failure = self._obstacles.reachability.last_failure

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from prokurist.application.call_runner import TURN
+from prokurist.application.driving import Steps
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.arguments import partitions_in, subscription_in
 from prokurist.consumer.listeners import (
@@ -26,7 +27,7 @@ from prokurist.errors import IllegalStateException, InvalidGroupIdException, Kaf
 from prokurist.events.application_events import Leave, Rejoin
 from prokurist.events.background_events import BackgroundEvents, StepKind
 from prokurist.events.call import Call
-from prokurist.events.clock import Deadline, as_seconds
+from prokurist.events.clock import Deadline
 from prokurist.events.group_log_events import (
     BACKGROUND_ERROR_DISCARDED,
     ENFORCE_REBALANCE_IGNORED,
@@ -55,32 +56,15 @@ class Subscribing(Seeking):
     _parts_as: StepKind | None = None
     """Kind of step in which the listener heard of them; None before."""
 
-    def subscribe(
+    def _subscribe(
         self,
         topics: str | Iterable[str] | re.Pattern[str] | SubscriptionPattern,
-        listener: ConsumerRebalanceListener | None = None,
-        *,
-        on_assigned: Hears | None = None,
-        on_revoked: Hears | None = None,
-        on_lost: Hears | None = None,
-    ) -> None:
-        """Subscribe to topics or a pattern, as a member of the group.
-
-        It replaces the former subscription. No request is sent here: the next `poll` joins.
-
-        Args:
-            topics: One topic, or several; an empty list is `unsubscribe`. Or a pattern for
-                whole names of topics: a `re.Pattern` matched here, a `SubscriptionPattern`
-                matched by the broker (`group.protocol=consumer` only).
-            listener: Called with assigned, revoked and lost partitions.
-            on_assigned: In place of a listener: a function of assigned partitions.
-            on_revoked: The same for revoked ones, and for lost ones without `on_lost`.
-            on_lost: The same for lost ones.
-
-        Raises:
-            IllegalStateException: Partitions were assigned by hand.
-            InvalidGroupIdException: There is no `group.id`.
-        """
+        listener: ConsumerRebalanceListener | None,
+        on_assigned: Hears | None,
+        on_revoked: Hears | None,
+        on_lost: Hears | None,
+    ) -> bool:
+        """Subscribe; False for no topics, which is to unsubscribe."""
         wanted = subscription_in(topics)
         heard = listener_in(listener, on_assigned, on_revoked, on_lost)
         with self._caller.inside("subscribe"):
@@ -91,8 +75,7 @@ class Subscribing(Seeking):
                     "partitions by hand"
                 )
             if isinstance(wanted, frozenset) and not wanted:
-                self._unsubscribe(None)
-                return
+                return False
             if (
                 isinstance(wanted, SubscriptionPattern)
                 and self._config.group_protocol != "consumer"
@@ -105,25 +88,16 @@ class Subscribing(Seeking):
             self._listeners.follow(heard)
             self._member_identity.wants_in()
             self._poll_activity.ask()
+            return True
 
-    def assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> None:
-        """Assign these partitions and no others; those that stay keep their positions.
-
-        With `enable.auto.commit` the places until now are committed, without a wait.
-
-        Args:
-            partitions: One partition, or several; of none it is `unsubscribe`.
-
-        Raises:
-            IllegalStateException: Topics are subscribed to.
-        """
+    def _assign(self, partitions: TopicPartition | Iterable[TopicPartition]) -> bool:
+        """Assign partitions; False for none, which is to unsubscribe."""
         wanted = partitions_in(partitions)
         with self._caller.inside("assign"):
             self._listeners.refuse_inside("assign")
             if wanted:
                 self._change_assignment(wanted)
-            else:
-                self._unsubscribe(None)
+            return bool(wanted)
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that are assigned to this consumer now."""
@@ -135,29 +109,6 @@ class Subscribing(Seeking):
         with self._caller.inside("subscription"):
             subscribed = self._assigned.subscribed
             return frozenset() if subscribed is None else subscribed.topics
-
-    def unsubscribe(self, timeout: float | timedelta | None = None) -> None:
-        """Give up all partitions, and leave the group.
-
-        With `enable.auto.commit` the positions until now are committed, without a wait. The
-        listener is called with the revoked partitions: `on_partitions_revoked`, or
-        `on_partitions_lost` where the group no longer counts this member. Errors of the former
-        subscription are logged, and not raised.
-
-        It never raises TimeoutException: when the time is over it is done here, and the
-        group notices when our session ends.
-
-        Args:
-            timeout: Seconds; None for `default.api.timeout.ms`.
-
-        Raises:
-            KafkaException: The listener raised the error in the cause.
-        """
-        if timeout is not None:
-            as_seconds(timeout)
-        with self._caller.inside("unsubscribe"):
-            self._listeners.refuse_inside("unsubscribe")
-            self._unsubscribe(timeout)
 
     def enforce_rebalance(self, reason: str | None = None) -> None:
         """Have the group rebalance; it begins at the next `poll`.
@@ -202,13 +153,14 @@ class Subscribing(Seeking):
 
     # --- the end of a membership -----------------------------------------------------
 
-    def _unsubscribe(self, timeout: float | timedelta | None) -> None:
+    def _unsubscribe(self, timeout: float | timedelta | None) -> Steps[None]:
+        self._listeners.refuse_inside("unsubscribe")
         call = self._caller.call("unsubscribe", timeout)
         failed: Exception | None = None
         if self._assigned.subscribed is not None:
             try:
                 self._auto.let_go()
-                failed = self._part()
+                failed = yield from self._part()
                 self._auto.let_go_newer()
                 # Before it is left: events about the subscription have no owner after that.
                 self._tell_unraised()
@@ -216,9 +168,10 @@ class Subscribing(Seeking):
                 # An interrupt, perhaps inside the listener: the group is left at once, so that
                 # no partition is held without being read, and the listener is not told again.
                 now = self._caller.now()
-                self._leave(Call("unsubscribe", now, Deadline(now), trace=self._caller.tracing))
+                trace = self._caller.tracing
+                yield from self._leave(Call("unsubscribe", now, Deadline(now), trace=trace))
                 raise
-            self._leave(call)
+            yield from self._leave(call)
         self._tell_unraised()
         self._change_assignment(())
         if failed is not None:
@@ -229,12 +182,14 @@ class Subscribing(Seeking):
         while error := self._background.take_pending(self._positions.still_wanted):
             self._caller.trace.emit(BACKGROUND_ERROR_DISCARDED, error=error)
 
-    def _part(self) -> Exception | None:
+    def _part(self) -> Steps[Exception | None]:
         """Tell the listener of all partitions, and return its error."""
         partitions = self._assigned.let_go()
         self._background.call_off()
         kind = self._parts_as = self._kind_of_parting()
-        return self._listeners.tell(kind, partitions) if partitions else None
+        if not partitions:
+            return None
+        return (yield from self._listeners.tell(kind, partitions))
 
     def _kind_of_parting(self) -> StepKind:
         """Return REVOKED while the group counts this member, else LOST."""
@@ -243,7 +198,7 @@ class Subscribing(Seeking):
 
     def _leave(
         self, call: Call, how: GroupMembershipOperation = GroupMembershipOperation.DEFAULT
-    ) -> None:
+    ) -> Steps[None]:
         """Leave the group, by the call's deadline; no wake-up ends it."""
         if self._assigned.subscribed is not None:
             # The group may have removed us since: the log says what the listener was told.
@@ -265,7 +220,7 @@ class Subscribing(Seeking):
             self._caller.trace.emit(LEAVE_SKIPPED, error=dead)
         else:
             last = Deadline(max(call.deadline.at, call.began + TURN * call.without_time))
-            if not self._caller.wait_for_end(call, last):
+            if not (yield from self._caller.wait_for_end(call, last)):
                 self._caller.withdraw(
                     call, KafkaException("the group was left without a LeaveGroup request")
                 )

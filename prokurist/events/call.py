@@ -270,15 +270,18 @@ class Call:
 
     # --- the caller ----------------------------------------------------------------
 
-    def watch(self) -> Waiter:
+    def watch(self, waiter: Waiter | None = None) -> Waiter:
         """A fresh waiter for one wait, which opens when the call ends.
 
         Fresh, because a wake-up opens it too, and a waiter stays open: a call that
         is waited for twice must not find the waiter of its first wait.
+
+        Args:
+            waiter: The one to open; None for a new one of a thread.
         """
         # Nothing is called under the lock: a signal handler could come there and wait for the
         # network thread, which may want that lock.
-        waiter = Waiter()
+        waiter = waiter or Waiter()
         with self._lock:
             self.waiter = waiter
             is_over = self._stand is not Stand.OPEN
@@ -361,6 +364,17 @@ class Call:
         """True if a request that was written may have changed something on a broker."""
         with self._lock:
             return any(attempt.effect for attempt in self._tries)
+
+    @property
+    def has_answer(self) -> bool:
+        """True if the network thread has ended it."""
+        return self._stand is Stand.FINISHED
+
+    @property
+    def ledger(self) -> tuple[tuple[Attempt, ...], tuple[Wait, ...]]:
+        """Its attempts and waits so far, in seconds from its beginning."""
+        with self._lock:
+            return tuple(self._entry(attempt) for attempt in self._tries), tuple(self._waits)
 
     @property
     def without_time(self) -> bool:

@@ -19,7 +19,7 @@ timer of the loop, at the instant at which it is waited for no longer.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
 
 from prokurist.events.waiter import Waiter
@@ -69,7 +69,7 @@ class LoopWakes:
 
     def __init__(self, loop: "AbstractEventLoop") -> None:
         self._loop = ref(loop)
-        self._opened: deque[LoopWaiter] = deque()
+        self._opened: deque[Any] = deque()
         self._woken = False
         self._closed = False
         self._waiting: dict[Hashable, LoopWaiter] = {}
@@ -111,8 +111,21 @@ class LoopWakes:
         self._go_on(waiter)
         return waiter
 
-    def put(self, waiter: LoopWaiter) -> None:
-        """Have the loop take a waiter that was opened; for any thread."""
+    def wait(self, waiter: LoopWaiter, seconds: float) -> "Future[None]":
+        """Make a future of the calling task for a waiter of its own, or for the time."""
+        loop = self._loop()
+        if loop is None:
+            raise AssertionError("the running loop is gone")
+        future: Future[None] = loop.create_future()
+        waiter.futures[future] = None
+        waiter.timer = loop.call_later(seconds, self._go_on, waiter)
+        if waiter.is_open:
+            # Opened before it was shown: what was put for it may have been taken already.
+            self._go_on(waiter)
+        return future
+
+    def put(self, waiter: "LoopWaiter | Callable[[], object]") -> None:
+        """Have the loop take a waiter that was opened, or call something; for any thread."""
         if self._closed:
             return
         self._opened.append(waiter)
@@ -134,7 +147,11 @@ class LoopWakes:
         """Let the tasks go on whose waiters were opened."""
         self._woken = False
         while self._opened:
-            self._go_on(self._opened.popleft())
+            opened = self._opened.popleft()
+            if isinstance(opened, LoopWaiter):
+                self._go_on(opened)
+            else:
+                opened()
 
     def _go_on(self, waiter: LoopWaiter) -> None:
         """Let the tasks go on that wait at a waiter, which no further task will find."""

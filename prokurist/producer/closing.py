@@ -18,6 +18,7 @@ from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
+from prokurist.application.driving import Run, Steps
 from prokurist.application.telemetry import push_last
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
@@ -38,8 +39,8 @@ SHARE_RESERVED: Final = 0.25
 class Thread(Protocol):
     """Interface of the network thread, for closing."""
 
-    def join(self, seconds: float) -> bool:
-        """Wait for the end; False when it has not come in time."""
+    def join(self, seconds: float) -> object:
+        """Wait for the end, or return what waits; false when it has not come in time."""
         ...
 
     def abandon(self) -> None:
@@ -71,7 +72,7 @@ class Closing:
     _left: dict[Batch, int] = field(default_factory=dict, init=False)
     _interrupt: BaseException | None = field(default=None, init=False)
 
-    def run(self, budget: float) -> int:
+    def run(self, budget: float) -> Steps[int]:
         """Close everything.
 
         Args:
@@ -89,29 +90,30 @@ class Closing:
         reserve = min(MOST_RESERVED, budget * SHARE_RESERVED)
         # Every call without time is given one turn of the network thread.
         turn = LAST_TURN if budget > 0 else TURN
-        if not self._phase(self.accumulator.close):
-            self._phase(self.accumulator.close)
+        if not (yield from self._phase(self._refuse_records)):
+            yield from self._phase(self._refuse_records)
         transactions = self.transactions
         if self.may_wait and transactions is not None and transactions.is_endable:
             # Before anything of it fails: what was not sent counts as given up.
             self._left = {each: each.count for each in self.accumulator.snapshot()}
             until = Deadline(deadline.at - reserve)
-            self._phase(lambda: transactions.abort_to_close(until))
+            yield from self._phase(lambda: transactions.abort_to_close(until))
         elif self.may_wait and budget > 0 and self._interrupt is None:
-            self._phase(lambda: flush(self.accumulator, Deadline(deadline.at - reserve)))
+            until = Deadline(deadline.at - reserve)
+            yield from self._phase(lambda: flush(self.accumulator, until))
         flushed = runner.now()
         runner.counters.closing.of("flush").observe(flushed - began)
         last = Deadline(max(self._cut(deadline).at, runner.now() + turn))
-        if self.may_wait and not self._phase(lambda: self._give_up(began, last)):
-            self._phase(lambda: self._give_up(began, last))
+        if self.may_wait and not (yield from self._phase(lambda: self._give_up(began, last))):
+            yield from self._phase(lambda: self._give_up(began, last))
         if self.may_wait and self.pushes and self._interrupt is None:
-            self._phase(lambda: push_last(runner, began, deadline))
+            yield from self._phase(lambda: push_last(runner, began, deadline))
             last = Deadline(max(self._cut(deadline).at, runner.now() + LAST_TURN))
         while not self.is_ending:
             # Again if an interrupt came before it was told: this phase is never left out.
-            self._phase(lambda: self._end_thread(last))
+            yield from self._phase(lambda: self._end_thread(last))
         if self.may_wait:
-            self._phase(lambda: self.thread.join(last.remaining(runner.now())))
+            yield from self._phase(lambda: self._join(last))
         runner.counters.closing.of("network thread").observe(runner.now() - flushed)
         CLOSED.add(runner.counters)
         records = sum(given_up(batch, count) for batch, count in self._left.items())
@@ -122,11 +124,11 @@ class Closing:
             raise self._interrupt
         return records
 
-    def _phase(self, work: Callable[[], object]) -> bool:
+    def _phase(self, work: Callable[[], Steps[object]]) -> Steps[bool]:
         """Run a phase; False when an interrupt has ended it."""
         try:
-            work()
-        except Exception:
+            yield from work()
+        except (Exception, GeneratorExit):
             raise
         except BaseException as interrupt:  # noqa: BLE001 - it is raised at the end
             self._interrupt = self._interrupt or interrupt
@@ -137,19 +139,26 @@ class Closing:
         """The deadline, which has come once there was an interrupt."""
         return deadline if self._interrupt is None else Deadline(self.runner.now())
 
-    def _give_up(self, began: float, last: Deadline) -> None:
+    def _refuse_records(self) -> Steps[None]:
+        self.accumulator.close()
+        yield from ()
+
+    def _join(self, last: Deadline) -> Steps[None]:
+        yield Run(self.thread.join, last.remaining(self.runner.now()))
+
+    def _give_up(self, began: float, last: Deadline) -> Steps[None]:
         call = Call("close", began, last)
         # Counted now: a batch that has ended lets go of its records.
         self._left = self._left or {each: each.count for each in self.accumulator.snapshot()}
         if _ask(self.runner, GiveUp(call)):
-            self.runner.wait_for_end(call, last)
+            yield from self.runner.wait_for_end(call, last)
 
-    def _end_thread(self, last: Deadline) -> None:
+    def _end_thread(self, last: Deadline) -> Steps[None]:
         ending = Call("close", self.runner.now(), last)
         is_asked = _ask(self.runner, Close(ending))
         self.is_ending = True
         if is_asked and self.may_wait:
-            self.runner.wait_for_end(ending, last)
+            yield from self.runner.wait_for_end(ending, last)
 
 
 def _ask(runner: CallRunner, event: ApplicationEvent) -> bool:

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from prokurist.application import at_exit
 from prokurist.application.call_runner import LAST_TURN
+from prokurist.application.driving import Steps, Until
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.assembly.producer import ProducerSide
@@ -58,6 +59,9 @@ class EndingCalls(WaitingCalls):
             How many records were given up; if there are any, the log has an error. While
             another thread closes yet, how many are left.
         """
+        return self._drive(self._close_steps(timeout))
+
+    def _close_steps(self, timeout: float | timedelta | None) -> Steps[int]:
         seconds = self._delivery_timeout if timeout is None else as_seconds(timeout)
         if PROCESS.id != self._process:
             self._check_usable("close")
@@ -74,15 +78,15 @@ class EndingCalls(WaitingCalls):
                     closing = Closing(
                         self._accumulator,
                         self._runner(),
-                        self._built().thread,
+                        self._thread(),
                         self._may_wait(),
                         self._pushes(),
                         self._transactions,
                     )
                     self._is_closing = self._closed = True
             if closing is None:
-                return self._await_close(other, seconds)
-            return closing.run(seconds)
+                return (yield from self._await_close(other, seconds))
+            return (yield from closing.run(seconds))
         finally:
             if closing is not None:
                 self._is_closing, self._ended = False, closing.is_ending
@@ -92,14 +96,18 @@ class EndingCalls(WaitingCalls):
                 if self._user_code is not None:
                     self._user_code.close()
 
-    def _await_close(self, ended: Waiter, seconds: float) -> int:
+    def _thread(self) -> Thread:
+        """The network thread, for `close`."""
+        return self._built().thread
+
+    def _await_close(self, ended: Waiter, seconds: float) -> Steps[int]:
         """Wait until another thread has closed the producer; return what is left of records.
 
         The network thread does not wait, nor does a signal handler that has interrupted
         `close` on its own thread.
         """
         if self._may_wait() and self._closed_by != threading.get_ident():
-            self._clock.wait(ended, Deadline.after(self._clock.now(), seconds).at)
+            yield Until(ended, Deadline.after(self._clock.now(), seconds).at)
         batches = self._accumulator.snapshot()
         return sum(batch.count for batch in batches if not batch.ended)
 

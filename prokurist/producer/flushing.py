@@ -5,6 +5,7 @@ Thread: any application thread.
 
 from collections.abc import Iterable
 
+from prokurist.application.driving import Steps, Until
 from prokurist.errors import Attempt, TimeoutException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -16,7 +17,7 @@ MOST_SHOWN = 10
 KEY = "delivery.timeout.ms"
 
 
-def flush(accumulator: RecordAccumulator, deadline: Deadline) -> list[Batch]:
+def flush(accumulator: RecordAccumulator, deadline: Deadline) -> Steps[list[Batch]]:
     """Wait until all that was sent before has ended, callbacks included.
 
     Returns:
@@ -26,23 +27,24 @@ def flush(accumulator: RecordAccumulator, deadline: Deadline) -> list[Batch]:
     try:
         batches = accumulator.flush_begins(flushing)
         for number, batch in enumerate(batches):
-            if not settled(accumulator, batch, deadline):
+            if not (yield from settled(accumulator, batch, deadline)):
                 return [each for each in batches[number:] if not each.is_over]
         return []
     finally:
         accumulator.flushing.discard(flushing)
 
 
-def settled(accumulator: RecordAccumulator, batch: Batch, deadline: Deadline) -> bool:
+def settled(accumulator: RecordAccumulator, batch: Batch, deadline: Deadline) -> Steps[bool]:
     """Wait for one batch, and for all that it is split into: whether it is over."""
     while True:
         left = leaves(batch)
         if not left:
             return True
         part = left[0]
-        waiter = part.watch(settled=True)
+        waiter = part.watch(accumulator.new_waiter(), settled=True)
         try:
-            if not accumulator.wait(waiter, deadline.at) and accumulator.now() >= deadline.at:
+            opened = yield Until(waiter, deadline.at)
+            if not opened and accumulator.now() >= deadline.at:
                 return batch.is_over
         finally:
             part.unwatch(waiter)

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from prokurist.application import at_exit
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.driving import Steps
 from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
@@ -231,9 +232,8 @@ class KafkaProducer(EndingCalls):
         if self._appender.refusal is not None:
             self._appender.refusal()
         require_callback(on_delivery)
-        return self._user_code.send(
-            self._appender.send, topic, value, key, headers, partition, timestamp, on_delivery
-        )
+        record = topic, value, key, headers, partition, timestamp, on_delivery
+        return self._drive(self._user_code.send(self._appender.send, *record))
 
     def send_many(
         self,
@@ -270,10 +270,24 @@ class KafkaProducer(EndingCalls):
             TypeError: An argument, or one value, is of a wrong type; none was sent.
             ValueError: There are not as many keys as values; none was sent.
         """
+        return self._drive(
+            self._send_many(topic, values, keys, headers, partition, timestamp, on_delivery)
+        )
+
+    def _send_many(
+        self,
+        topic: str,
+        values: Iterable[Any],
+        keys: Iterable[Any] | None,
+        headers: "Headers",
+        partition: int | None,
+        timestamp: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Steps[Deliveries]:
         require_callback(on_delivery)
         if self._user_code is None:
             rows = rows_of(values, keys, headers, timestamp)
-            return self._many.send(topic, [rows], partition, on_delivery)
+            return (yield from self._many.send(topic, [rows], partition, on_delivery))
         listed, key_list = listed_of(values, keys)
         if headers is not None and not isinstance(headers, Mapping):
             headers = list(headers)
@@ -281,7 +295,7 @@ class KafkaProducer(EndingCalls):
             ProducerRecord(topic, value, key, headers, partition, timestamp)
             for value, key in zip(listed, key_list or repeat(None, len(listed)), strict=True)
         )
-        return self._many.send_by(self._user_code, records, on_delivery)
+        return (yield from self._many.send_by(self._user_code, records, on_delivery))
 
     def send_batch(
         self,
@@ -319,15 +333,25 @@ class KafkaProducer(EndingCalls):
             TypeError: The data has no such interface, or a column is of another type.
             ValueError: There is no such column, or there are several of that name.
         """
+        columns = Columns(value, key, headers, timestamp)
+        return self._drive(self._send_batch(topic, data, columns, partition, on_delivery))
+
+    def _send_batch(
+        self,
+        topic: str,
+        data: Any,
+        columns: Columns,
+        partition: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Steps[Deliveries]:
         require_callback(on_delivery)
         if self._user_code is not None:
             raise IllegalStateException(
                 "send_batch sends bytes as they lie, past serializers, interceptors and "
                 "partitioner.class, which this producer has: use send_many"
             )
-        columns = Columns(value, key, headers, timestamp)
         with columns.rows_of(data) as chunks:
-            return self._many.send(topic, chunks, partition, on_delivery)
+            return (yield from self._many.send(topic, chunks, partition, on_delivery))
 
     # --- transactions ------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Steps, Until, drive
 from prokurist.errors import (
     BufferExhaustedException,
     IllegalStateException,
@@ -109,7 +110,21 @@ class Sending:
             TypeError: The topic is no str.
         """
         record = topic, value, key, headers, partition, timestamp, on_delivery
-        placed = self.place(*record, self.deadline())
+        return drive(self.send_steps(*record), self._accumulator.wait)
+
+    def send_steps(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        headers: bytes,
+        partition: int | None,
+        timestamp: int,
+        on_delivery: OnDelivery | None,
+    ) -> Steps[Delivery]:
+        """Take the steps of `send`."""
+        record = topic, value, key, headers, partition, timestamp, on_delivery
+        placed = yield from self.place(*record, self.deadline())
         if isinstance(placed, KafkaException):
             where = -1 if partition is None else partition
             return self.failed(topic, where, timestamp, placed, on_delivery)
@@ -140,7 +155,7 @@ class Sending:
         timestamp: int,
         on_delivery: OnDelivery | None,
         deadline: Deadline,
-    ) -> Delivery | KafkaException:
+    ) -> Steps[Delivery | KafkaException]:
         """Append a record like `send`, by a deadline that other records may share.
 
         Returns:
@@ -164,14 +179,14 @@ class Sending:
             queues = appender.topics.get(topic)
             queue = None if queues is None else appender.place(queues, key, partition)
             if queues is None or queue is None:
-                error = self._await_topic(topic, partition, began, deadline)
+                error = yield from self._await_topic(topic, partition, began, deadline)
                 if error is not None:
                     return error
                 continue
-            claim = Claim(0)
+            claim = Claim(0, self._accumulator.new_waiter())
             try:
                 alone = size_alone(key, value, headers)
-                error = self._make_room(claim, queue, need, alone, began, deadline)
+                error = yield from self._make_room(claim, queue, need, alone, began, deadline)
                 if claim.granted:
                     batch = self._accumulator.begin(
                         queue, claim, timestamp, key, value, headers, on_delivery
@@ -189,15 +204,16 @@ class Sending:
 
     # --- metadata ------------------------------------------------------------------------
 
-    def know(self, topic: str) -> KafkaException | None:
+    def know(self, topic: str) -> Steps[KafkaException | None]:
         """Wait until a topic is known, for a partitioner; why it is not."""
         if topic in self._accumulator.appender.topics:
             return None
-        return self._await_topic(topic, None, self._accumulator.now(), self.deadline())
+        now = self._accumulator.now()
+        return (yield from self._await_topic(topic, None, now, self.deadline()))
 
     def _await_topic(
         self, topic: str, partition: int | None, began: float, deadline: Deadline
-    ) -> KafkaException | None:
+    ) -> Steps[KafkaException | None]:
         """Wait until a topic is known; why it is not."""
         key = self._bound
         call = Call("send", began, deadline, topic=topic, config_key=key)
@@ -205,7 +221,8 @@ class Sending:
         event = AwaitTopic(call, topic, partition)
         try:
             if key is not None:
-                self._runner().ask(call, event)
+                runner = self._runner()
+                yield from runner.ask(call, event)
             else:
                 # It is looked up all the same, for the next record.
                 self._runner().post(event)
@@ -230,7 +247,7 @@ class Sending:
         alone: int,
         began: float,
         deadline: Deadline,
-    ) -> KafkaException | None:
+    ) -> Steps[KafkaException | None]:
         """Find room for a record of a partition; why there is none.
 
         Where the open batch has none, the claim is given some, for a batch to be begun.
@@ -257,18 +274,18 @@ class Sending:
         if accumulator.grow(queue, need):
             return None
         claim.size = min(accumulator.room_for(topic, alone), memory.total)
-        if memory.take(claim) or self._await_memory(claim, deadline):
+        if memory.take(claim) or (yield from self._await_memory(claim, deadline)):
             return None
         return self._no_memory(queue, began, deadline)
 
-    def _await_memory(self, claim: Claim, deadline: Deadline) -> bool:
+    def _await_memory(self, claim: Claim, deadline: Deadline) -> Steps[bool]:
         """Wait for room: whether it was granted."""
         asked = self._accumulator.now()
         try:
             self._accumulator.memory.queue(claim)
             # What lingers is sent at once now.
             self._accumulator.press()
-            self._accumulator.wait(claim.waiter, deadline.at)
+            yield Until(claim.waiter, deadline.at)
             return claim.granted
         finally:
             self._waited(MEMORY, asked)

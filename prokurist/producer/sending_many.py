@@ -6,10 +6,10 @@ Invariants: arguments are looked at, and serializers called, before the first re
 which records were sent is known to the record, whatever ends the call.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from prokurist.application.driving import Steps
 from prokurist.errors import KafkaException, RecordTooLargeException
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.appending import (
@@ -49,7 +49,7 @@ class SendingMany:
         chunks: Sequence[Rows],
         partition: int | None,
         on_delivery: OnDelivery | None,
-    ) -> Deliveries:
+    ) -> Steps[Deliveries]:
         """Append records until one has no place by the deadline."""
         if not isinstance(topic, str):
             raise TypeError(f"a topic is a str, not {topic!r}")
@@ -65,7 +65,7 @@ class SendingMany:
         behind = 0
         for rows in chunks:
             chunk = topic, rows, partition, on_delivery, places, behind, deadline
-            error = unless_closed(places, partial(self._send_chunk, *chunk))
+            error = yield from unless_closed(places, self._send_chunk(*chunk))
             if error is not None:
                 break
             behind += rows.count
@@ -80,7 +80,7 @@ class SendingMany:
         places: Places,
         behind: int,
         deadline: Deadline,
-    ) -> KafkaException | None:
+    ) -> Steps[KafkaException | None]:
         """Append one chunk; why not all of it was appended."""
         appender = self._accumulator.appender
         end = behind + rows.count
@@ -93,7 +93,7 @@ class SendingMany:
             now = appender.time_of_day()
             key, value, headers, timestamp = rows.row(before - behind, now)
             record = topic, value, key, headers, partition, timestamp, on_delivery
-            error = self._place(places, deadline, *record)
+            error = yield from self._place(places, deadline, *record)
             if error is not None:
                 return error
         return None
@@ -109,10 +109,10 @@ class SendingMany:
         partition: int | None,
         timestamp: int,
         on_delivery: OnDelivery | None,
-    ) -> KafkaException | None:
+    ) -> Steps[KafkaException | None]:
         """Append one record that may have to be waited for; why the call ends with it."""
         record = topic, value, key, headers, partition, timestamp, on_delivery
-        placed: Delivery | KafkaException = self._sending.place(*record, deadline)
+        placed: Delivery | KafkaException = yield from self._sending.place(*record, deadline)
         if isinstance(placed, RecordTooLargeException):
             # About this record, and none behind it.
             where = -1 if partition is None else partition
@@ -126,7 +126,7 @@ class SendingMany:
 
     def send_by(
         self, code: UserCode, records: Iterable[ProducerRecord], on_delivery: OnDelivery | None
-    ) -> Deliveries:
+    ) -> Steps[Deliveries]:
         """Append what the user's own code makes of records.
 
         Raises:
@@ -138,8 +138,8 @@ class SendingMany:
             appender.refusal()
         prepared = [code.prepared(record) for record in records]
         places = Places(len(prepared))
-        error = unless_closed(
-            places, partial(self._send_prepared, code, prepared, on_delivery, places)
+        error = yield from unless_closed(
+            places, self._send_prepared(code, prepared, on_delivery, places)
         )
         return Deliveries(self._accumulator, places, len(prepared), error)
 
@@ -149,7 +149,7 @@ class SendingMany:
         prepared: Sequence[ProducerRecord],
         on_delivery: OnDelivery | None,
         places: Places,
-    ) -> KafkaException | None:
+    ) -> Steps[KafkaException | None]:
         """Append records one by one; why not all of them were appended."""
         as_sent = [
             (as_bytes("value", each.value), as_bytes("key", each.key), as_headers(each.headers))
@@ -157,14 +157,14 @@ class SendingMany:
         ]
         deadline = self._sending.deadline()
         for record, parts in zip(prepared, as_sent, strict=True):
-            where = code.partition_of(record)
+            where = yield from code.partition_of(record)
             if isinstance(where, KafkaException):
                 self._sending.fail_transaction(where)
                 return where
             when = record.timestamp
             if when is None:
                 when = self._accumulator.appender.time_of_day()
-            error = self._place(
+            error = yield from self._place(
                 places, deadline, record.topic, *parts, where, when, code.heard(on_delivery)
             )
             if error is not None:
@@ -173,14 +173,14 @@ class SendingMany:
 
 
 def unless_closed(
-    places: Places, work: Callable[[], KafkaException | None]
-) -> KafkaException | None:
+    places: Places, work: Steps[KafkaException | None]
+) -> Steps[KafkaException | None]:
     """Do some work; a refusal of further records leaves those taken as they are.
 
     The producer is closed, or its transaction over.
     """
     try:
-        return work()
+        return (yield from work)
     except KafkaException as refusal:
         if places.count == 0:
             raise

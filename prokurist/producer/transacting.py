@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.driving import Steps
 from prokurist.application.single_thread_guard import GuardRules, SingleThreadGuard
 from prokurist.errors import IllegalStateException, KafkaException, TimeoutException
 from prokurist.events.application_events import (
@@ -88,7 +89,11 @@ class Transactions:
     def init(self, timeout: float | timedelta | None) -> None:
         """See `KafkaProducer.init_transactions`."""
         with self._guard.inside(TransactionCall.INIT.value):
-            self._ask(TransactionCall.INIT, timeout, InitTransactions)
+            self._runner().drive(self.init_steps(timeout))
+
+    def init_steps(self, timeout: float | timedelta | None) -> Steps[None]:
+        """Take the steps of `init`; one such call is made at a time."""
+        yield from self._ask(TransactionCall.INIT, timeout, InitTransactions)
 
     def begin(self) -> None:
         """See `KafkaProducer.begin_transaction`."""
@@ -104,18 +109,26 @@ class Transactions:
     ) -> None:
         """See `KafkaProducer.send_offsets_to_transaction`."""
         require_offsets(offsets, group)
-        kind = TransactionCall.SEND_OFFSETS
-        sent = dict(offsets)
-        with self._guard.inside(kind.value):
-            self._transaction.require(kind)
-            self._require_those_in_doubt(sent, group.group_id)
-            if not sent:
-                return
-            try:
-                self._ask(kind, timeout, lambda call: SendOffsets(call, group, sent))
-            finally:
-                if self._transaction.state is TransactionState.UNSURE:
-                    self._unsure = group.group_id, sent
+        with self._guard.inside(TransactionCall.SEND_OFFSETS.value):
+            self._runner().drive(self.send_offsets_steps(offsets, group, timeout))
+
+    def send_offsets_steps(
+        self,
+        offsets: Offsets,
+        group: ConsumerGroupMetadata,
+        timeout: float | timedelta | None,
+    ) -> Steps[None]:
+        """Take the steps of `send_offsets`."""
+        kind, sent = TransactionCall.SEND_OFFSETS, dict(offsets)
+        self._transaction.require(kind)
+        self._require_those_in_doubt(sent, group.group_id)
+        if not sent:
+            return
+        try:
+            yield from self._ask(kind, timeout, lambda call: SendOffsets(call, group, sent))
+        finally:
+            if self._transaction.state is TransactionState.UNSURE:
+                self._unsure = group.group_id, sent
 
     def commit(self, timeout: float | timedelta | None) -> None:
         """See `KafkaProducer.commit_transaction`."""
@@ -125,14 +138,15 @@ class Transactions:
         """See `KafkaProducer.abort_transaction`."""
         self._end(TransactionCall.ABORT, timeout)
 
-    def abort_to_close(self, deadline: Deadline) -> None:
+    def abort_to_close(self, deadline: Deadline) -> Steps[None]:
         """Abort an open transaction as far as the time of `close` allows.
 
         The coordinator aborts the rest itself, by `transaction.timeout.ms`.
         """
-        if self._transaction.state in ENDABLE:
+        if self._transaction.state in ENDABLE and not self._guard.is_taken:
+            left = deadline.remaining(self._clock.now())
             with suppress(KafkaException):
-                self._end(TransactionCall.ABORT, deadline.remaining(self._clock.now()))
+                yield from self.end_steps(TransactionCall.ABORT, left)
 
     @property
     def is_endable(self) -> bool:
@@ -140,16 +154,24 @@ class Transactions:
         return self._transaction.state in ENDABLE
 
     def _end(self, kind: TransactionCall, timeout: float | timedelta | None) -> None:
-        number, committed = self._transaction.number, kind is TransactionCall.COMMIT
         with self._guard.inside(kind.value):
-            self._ask(kind, timeout, lambda call: EndTransaction(call, number, committed))
+            self._runner().drive(self.end_steps(kind, timeout))
+
+    def end_steps(
+        self, kind: TransactionCall, timeout: float | timedelta | None
+    ) -> Steps[None]:
+        """Take the steps of `commit` or `abort`."""
+        number, committed = self._transaction.number, kind is TransactionCall.COMMIT
+        yield from self._ask(
+            kind, timeout, lambda call: EndTransaction(call, number, committed)
+        )
 
     def _ask(
         self,
         kind: TransactionCall,
         timeout: float | timedelta | None,
         event: Callable[[Call], ApplicationEvent],
-    ) -> None:
+    ) -> Steps[None]:
         """Make a call, and move the state by its end."""
         now = self._clock.now()
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
@@ -159,7 +181,7 @@ class Transactions:
         self._transaction.begin(kind)
         succeeded = False
         try:
-            runner.ask(call, event(call))
+            yield from runner.ask(call, event(call))
             succeeded = True
         except KafkaException as error:
             self._finish(kind, call, succeeded=False)

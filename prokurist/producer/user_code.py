@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from prokurist.application.driving import Steps
 from prokurist.errors import KafkaException
 from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetadata
@@ -66,7 +67,7 @@ class UserCode:
         interceptors: Sequence[object],
         *,
         cluster: Callable[[], Cluster],
-        know: Callable[[str], KafkaException | None],
+        know: Callable[[str], Steps[KafkaException | None]],
         failed: Callable[[str, int, int, KafkaException, OnDelivery | None], Delivery],
         trace: Trace,
     ) -> None:
@@ -96,7 +97,7 @@ class UserCode:
         partition: int | None,
         timestamp: int | None,
         on_delivery: OnDelivery | None,
-    ) -> Delivery:
+    ) -> Steps[Delivery]:
         """Send what the user's code makes of a record.
 
         Raises:
@@ -106,7 +107,7 @@ class UserCode:
         """
         record = self.prepared(ProducerRecord(topic, value, key, headers, partition, timestamp))
         on_delivery = self.heard(on_delivery)
-        place = self.partition_of(record)
+        place = yield from self.partition_of(record)
         if isinstance(place, KafkaException):
             when = -1 if record.timestamp is None else record.timestamp
             return self._failed(record.topic, -1, when, place, on_delivery)
@@ -145,7 +146,7 @@ class UserCode:
             Acknowledged(on_delivery, self._acknowledge) if self._acknowledged else on_delivery
         )
 
-    def partition_of(self, record: ProducerRecord) -> int | KafkaException | None:
+    def partition_of(self, record: ProducerRecord) -> Steps[int | KafkaException | None]:
         """The partition that was given, or that the user's partitioner has chosen.
 
         Returns:
@@ -162,7 +163,7 @@ class UserCode:
         # The network thread takes names on trust, and would end.
         if not isinstance(record.topic, str):
             raise TypeError(f"a topic is a str, not {record.topic!r}")
-        error = self._know(record.topic)
+        error = yield from self._know(record.topic)
         if error is not None:
             return error
         place = self._partitioner(record.topic, record.key, record.value, self._cluster())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.driving import Steps, T, drive
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.producer import ProducerSide
@@ -57,11 +58,14 @@ class WaitingCalls:
             TimeoutException: Something is still on its way, and stays so: it can be flushed
                 again. The text and the fields say what, and what was tried.
         """
+        self._drive(self._flush(timeout))
+
+    def _flush(self, timeout: float | timedelta | None) -> Steps[None]:
         self._check_usable("flush")
         self._refuse_in_callback("flush")
         began = self._clock.now()
         deadline = Deadline.after(began, self._delivery_timeout if timeout is None else timeout)
-        left = flush(self._accumulator, deadline)
+        left = yield from flush(self._accumulator, deadline)
         now = self._clock.now()
         self._counters.calls.of("flush").seconds.observe(now - began)
         if left:
@@ -83,6 +87,9 @@ class WaitingCalls:
             IllegalStateException: The producer is closed.
             TimeoutException: The thread that fails them has not come to it; nothing is failed.
         """
+        return self._drive(self._purge(timeout))
+
+    def _purge(self, timeout: float | timedelta | None) -> Steps[int]:
         self._check_usable("purge")
         if not self._may_wait():
             return self._built().produce.purge_unsent()
@@ -90,7 +97,8 @@ class WaitingCalls:
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("purge", now, deadline, config_key=KEY)
         self._note_callback(call)
-        records: int = self._runner().ask(call, Purge(call))
+        runner = self._runner()
+        records: int = yield from runner.ask(call, Purge(call))
         return records
 
     def partitions_for(
@@ -108,6 +116,11 @@ class WaitingCalls:
             TimeoutException: The time is over; its cause says so if the topic does not exist.
             TopicAuthorizationException: Not allowed on the topic.
         """
+        return self._drive(self._partitions_for(topic, timeout))
+
+    def _partitions_for(
+        self, topic: str, timeout: float | timedelta | None
+    ) -> Steps[list[PartitionInfo]]:
         self._check_usable("partitions_for")
         self._refuse_in_callback("partitions_for")
         if not isinstance(topic, str):
@@ -116,7 +129,8 @@ class WaitingCalls:
         deadline = Deadline.after(now, self._max_block if timeout is None else timeout)
         call = Call("partitions_for", now, deadline, topic=topic, config_key=KEY)
         self._note_callback(call)
-        self._runner().ask(call, AwaitTopic(call, topic))
+        runner = self._runner()
+        yield from runner.ask(call, AwaitTopic(call, topic))
         return self._built().metadata.cluster.partitions_of(topic)
 
     def client_instance_id(self, timeout: float | timedelta) -> "UUID":
@@ -133,16 +147,24 @@ class WaitingCalls:
             TimeoutException: The time is over.
             UnsupportedVersionException: The brokers take no metrics.
         """
+        return self._drive(self._instance_id(timeout))
+
+    def _instance_id(self, timeout: float | timedelta) -> "Steps[UUID]":
         as_seconds(timeout)
         self._check_usable("client_instance_id")
         self._refuse_in_callback("client_instance_id")
         require_push(on=self._built().telemetry is not None)
-        return client_instance_id(self._runner(), timeout)
+        runner = self._runner()
+        return (yield from client_instance_id(runner, timeout))
 
     def _pushes(self) -> bool:
         """Return True if brokers want metrics of this client."""
         telemetry = self._built().telemetry
         return telemetry is not None and telemetry.pushes
+
+    def _drive(self, steps: Steps[T]) -> T:
+        """Take the steps of a call on this thread."""
+        return drive(steps, self._accumulator.wait)
 
     # --- within ----------------------------------------------------------------------------
 
@@ -166,6 +188,7 @@ class WaitingCalls:
         runner = CallRunner(self._clock, side.thread.mailbox, self._max_block, side.trace)
         runner.counters = self._counters
         runner.wait_at = self._accumulator.wait
+        runner.new_waiter = self._accumulator.new_waiter
         return runner
 
     def _may_wait(self) -> bool:

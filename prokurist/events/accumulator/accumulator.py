@@ -77,6 +77,7 @@ class RecordAccumulator:
         refuse_in_callback: Raises for a call that would wait in the thread that delivers.
         last_errors: The last error that an attempt of a batch met; the network thread writes.
         directory: The topics that records can be appended to.
+        new_waiter: Makes a waiter for one wait of a call.
         transaction: The transaction that takes records; None without a transactional id.
     """
 
@@ -115,6 +116,7 @@ class RecordAccumulator:
         self.transaction: Transaction | None = None
         self.now: Callable[[], float] = now
         self.wait: Callable[[Waiter, float], bool] = wait
+        self.new_waiter: Callable[[], Waiter] = Waiter
         self._batch_size = batch_size
         self._linger = linger
         self._delivery = delivery

@@ -26,9 +26,9 @@ class Claim:
 
     __slots__ = ("granted", "size", "waiter", "waits")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, waiter: Waiter | None = None) -> None:
         self.size: int = size
-        self.waiter: Waiter = Waiter()
+        self.waiter: Waiter = waiter or Waiter()
         self.granted: bool = False
         self.waits: bool = False
 

@@ -256,7 +256,8 @@ async def awaited(delivery: Delivery) -> RecordMetadata:
         TimeoutException: Its `delivery.timeout.ms` is over, and the network thread, which a
             callback holds up, has not come to it.
     """
-    await await_end(delivery._batch, delivery._index)  # noqa: SLF001 - a handle's own function
+    if not delivery.done():
+        await await_end(delivery._batch, delivery._index)  # noqa: SLF001 - its own function
     return delivery.result()
 
 

@@ -252,7 +252,8 @@ def two_threads_call(stage: Stage) -> None:
                 inside.append("one")
                 assert len(inside) == 1, "two threads are inside"
                 call = small.caller.call("commit_sync", LONG)
-                done.append(small.caller.ask(call, CommitOnce(call, AT_7)))
+                asked = small.caller.ask(call, CommitOnce(call, AT_7))
+                done.append(small.caller.drive(asked))
                 inside.pop()
         except ConcurrentModificationException:
             done.append("refused")
@@ -278,7 +279,7 @@ def two_posts_at_once(stage: Stage) -> None:
         posted.append(call)
         if len(posted) == 2:
             for each in posted:
-                assert small.caller.wait_for_end(each, each.deadline)
+                assert small.caller.drive(small.caller.wait_for_end(each, each.deadline))
                 in_time(small, began, RTT)
             small.close()
 
@@ -295,7 +296,7 @@ def answers_are_waited_for_late(stage: Stage) -> None:
         for call in calls:
             small.caller.post(CommitOnce(call, AT_7))
         for call in calls:
-            assert small.caller.wait_for_end(call, call.deadline)
+            assert small.caller.drive(small.caller.wait_for_end(call, call.deadline))
             in_time(small, began, RTT)
         small.close()
 

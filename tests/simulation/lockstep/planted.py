@@ -26,8 +26,8 @@ EXPIRE: Final = (
 )
 LEAVE: Final = "            self._stand = Stand.LEFT\n"
 OPENING: Final = '        self._end(CALL_FINISHED, "answered")\n'
-SHOW: Final = "                waiter = self._waiting_at = call.watch()\n"
-WAIT: Final = "                if not self._wait_at(waiter, call, until):\n"
+SHOW: Final = "                waiter = self._waiting_at = call.watch(self.new_waiter())\n"
+WAIT: Final = "                if not (yield from self._wait_at(waiter, call, until)):\n"
 WATCH: Final = "        self._background.watch(call)\n"
 COLLECT: Final = "        result = collect(call.deadline)\n"
 READ: Final = """        with suppress(BlockingIOError):
@@ -197,7 +197,7 @@ BUGS: Final = (
         "a wait looks for a wake-up before it shows its waiter",
         "application.call_runner",
         (
-            (SHOW, "                waiter = call.watch()\n"),
+            (SHOW, "                waiter = call.watch(self.new_waiter())\n"),
             (WAIT, "                self._waiting_at = waiter\n" + WAIT),
         ),
         hand_overs.wakeup_without_an_answer,
@@ -387,8 +387,8 @@ BUGS: Final = (
                 "        while self._opened:\n",
             ),
             (
-                "self._go_on(self._opened.popleft())\n",
-                "self._go_on(self._opened.popleft())\n        self._woken = False\n",
+                "                opened()\n",
+                "                opened()\n        self._woken = False\n",
             ),
         ),
         awaiting.batches_end_while_the_loop_takes_others,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from prokurist.application.call_runner import TURN, CallRunner
+from prokurist.application.driving import Steps
 from prokurist.config import OffsetReset
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.closing import Closing
@@ -40,6 +41,7 @@ from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
+from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from tests.consumer_table import ConsumerTable
 from tests.simulation.lockstep.counted import Counted
@@ -111,6 +113,11 @@ class NothingToRead:
 
     def collect(self, _deadline: Deadline, _most: int) -> None:
         """There are no records."""
+
+
+def nothing(*_given: object) -> Steps[None]:
+    """Take no steps."""
+    yield from ()
 
 
 class NothingInTheWay:
@@ -216,12 +223,17 @@ class Small(Polling):
         with self.caller.inside("commit_sync"):
             call = self.caller.call("commit_sync", timeout)
             try:
-                answer = self.caller.ask(call, Commit(call, AT_7))
+                answer = self.caller.drive(self.caller.ask(call, Commit(call, AT_7)))
             except KafkaException as error:
                 answer = error
             finally:
                 self.check_time(call)
             return answer
+
+    def poll(self, seconds: float) -> ConsumerRecords:
+        """A poll, as `KafkaConsumer` makes it."""
+        with self.caller.inside("poll"):
+            return self.caller.drive(self._poll(seconds, None))
 
     def check_time(self, call: Call) -> None:
         """It answers by its deadline, unless its own thread was held up."""
@@ -238,17 +250,18 @@ class Small(Polling):
         """The end, as `KafkaConsumer.close` makes it."""
         if not self.caller.closed:
             with self.caller.inside("close"):
-                Closing(
+                closing = Closing(
                     self.caller,
                     self._auto,
                     self.commits,
                     self._interceptors,
                     self.thread,
-                    part=lambda: None,
-                    tell=lambda: None,
-                    leave=lambda call: None,  # noqa: ARG005 - it is in no group
+                    part=nothing,
+                    tell=nothing,
+                    leave=nothing,  # It is in no group.
                     pushes=lambda: False,
-                ).run(timeout, last_commit=True)
+                )
+                self.caller.drive(closing.run(timeout, last_commit=True))
 
     # --- what has to hold --------------------------------------------------------------
 

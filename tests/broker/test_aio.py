@@ -1,0 +1,89 @@
+"""Clients for coroutines on a real Kafka."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from prokurist import TopicPartition, errors
+from prokurist.aio import KafkaConsumer, KafkaProducer
+from prokurist.testing.kafka import RealKafka
+
+MANY = 5000
+
+
+def run(main: Any) -> None:
+    """Run a coroutine in a loop in debug mode."""
+    asyncio.run(main, debug=True)
+
+
+def test_records_go_round(prokurist_kafka: RealKafka) -> None:
+    """B700, B704: sent in many tasks, read in one, committed in others."""
+    topic = prokurist_kafka.unique_topic(partitions=3)
+    group = f"{topic}-group"
+
+    async def main() -> None:
+        async with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
+
+            async def send(number: int) -> int:
+                return (await (await producer.send(topic, b"%d" % number))).offset
+
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(MANY):
+                    tasks.create_task(send(number))
+        async with KafkaConsumer(
+            bootstrap_servers=prokurist_kafka.bootstrap,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+        ) as consumer:
+            consumer.subscribe(topic)
+            values: set[Any] = set()
+            async with asyncio.TaskGroup() as tasks:
+                while len(values) < MANY:
+                    records = await consumer.poll(10.0)
+                    assert records
+                    values |= {each.value for each in records}
+                    tasks.create_task(consumer.commit(records.next_offsets(), timeout=10.0))
+            partitions = [TopicPartition(topic, n) for n in range(3)]
+            committed = await consumer.committed(partitions)
+            ends = await consumer.end_offsets(partitions)
+            assert {tp: at.offset for tp, at in committed.items() if at} == ends
+            polls = asyncio.create_task(consumer.poll(60.0))
+            await asyncio.sleep(0.2)
+            polls.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await polls
+
+    run(main())
+
+
+def test_transactions_of_coroutines(prokurist_kafka: RealKafka) -> None:
+    """B714: one is committed, one aborted."""
+    topic = prokurist_kafka.unique_topic(partitions=1)
+
+    async def main() -> None:
+        async with KafkaProducer(
+            bootstrap_servers=prokurist_kafka.bootstrap, transactional_id=f"{topic}-writer"
+        ) as producer:
+            await producer.init_transactions(30.0)
+
+            async def fail() -> None:
+                async with producer.transaction():
+                    await producer.send(topic, b"aborted")
+                    raise errors.KafkaException("of the test")
+
+            async with producer.transaction():
+                await producer.send(topic, b"committed")
+            with pytest.raises(errors.KafkaException):
+                await fail()
+        async with KafkaConsumer(
+            bootstrap_servers=prokurist_kafka.bootstrap,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+        ) as consumer:
+            consumer.assign(TopicPartition(topic, 0))
+            values = [each.value async for each in consumer.records(idle_timeout=2.0)]
+            assert values == [b"committed"]
+
+    run(main())
