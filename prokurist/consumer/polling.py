@@ -33,7 +33,7 @@ from prokurist.events.clock import Deadline, as_seconds
 from prokurist.events.committable import Committable
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.fetching import Fetching
-from prokurist.events.member_identity import PollActivity
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.positions import Positions
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
@@ -55,6 +55,7 @@ class Polling:
     _background: BackgroundEvents
     _listeners: Listeners
     _events: EventCallback
+    _member_identity: MemberIdentity
     _poll_activity: PollActivity
     _buffer: FetchBuffer[PartitionReader]
     _collector: FetchCollector
@@ -370,6 +371,9 @@ class Polling:
             self._caller.post(Polled(call))
         if attends:
             self._attend(call)
+            # Before records are taken: they are of this membership, or of a later one, whose
+            # offsets the former name has refused.
+            self._member_identity.polled()
         result = collect(call.deadline)
         try:
             if self._positions.ask_missing():

@@ -183,6 +183,9 @@ class Subscribing(Seeking):
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The member's group metadata, for a transactional producer.
 
+        It names the membership in which polls have returned records. Where the group has put
+        the member out since, it names the former one, so offsets of these records are refused.
+
         Raises:
             InvalidGroupIdException: There is no `group.id`.
         """
@@ -192,7 +195,7 @@ class Subscribing(Seeking):
                 raise InvalidGroupIdException(
                     "group_metadata needs a group: set group.id in the configuration"
                 )
-            identity = self._member_identity.identity
+            identity = self._member_identity.of_records
             return ConsumerGroupMetadata(
                 group, identity.epoch, identity.member_id, self._config.group_instance_id
             )

@@ -85,6 +85,8 @@ class MemberIdentity:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._identity = NO_MEMBER
+        # The membership that polls have found last.
+        self._polled: Identity | None = None
         self.rebalances: Rebalances = Rebalances()
 
     @property
@@ -92,6 +94,28 @@ class MemberIdentity:
         """The present identity."""
         with self._lock:
             return self._identity
+
+    def polled(self) -> None:
+        """Note that a poll is about to collect records, as this member."""
+        with self._lock:
+            if self._identity.is_counted:
+                self._polled = self._identity
+
+    @property
+    def of_records(self) -> Identity:
+        """The identity for offsets of the records that polls have returned.
+
+        A member that was put out since is named as it was: its coordinator refuses offsets in
+        that name. Without any name it takes them, and with a later one too, for it cannot know
+        which membership the records were read in.
+        """
+        with self._lock:
+            present, polled = self._identity, self._polled
+            if polled is None or (
+                present.is_counted and present.incarnation == polled.incarnation
+            ):
+                return present
+            return polled
 
     def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
         """Set the identity of a member counted by the group.
@@ -121,7 +145,9 @@ class MemberIdentity:
 
     def alone(self) -> None:
         """Note that the client has left the group for good."""
-        self._end(Role.ALONE)
+        with self._lock:
+            self._end(Role.ALONE)
+            self._polled = None
 
     def _end(self, role: Role) -> None:
         with self._lock:
