@@ -2,6 +2,7 @@
 
 import time
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ class Copier:
     """A member that copies, each poll's records in one transaction."""
 
     def __init__(self, kafka: RealKafka, source: str, protocol: str, name: str) -> None:
+        keys: dict[str, Any] = {"session_timeout_ms": 6000} if protocol == "classic" else {}
         self.consumer = KafkaConsumer(
             bootstrap_servers=kafka.bootstrap,
             group_id=f"copiers-{source}",
@@ -30,7 +32,7 @@ class Copier:
             isolation_level="read_committed",
             max_poll_records=10,
             max_poll_interval_ms=6000,
-            **({"session_timeout_ms": 6000} if protocol == "classic" else {}),
+            **keys,
         )
         self.producer = KafkaProducer(
             bootstrap_servers=kafka.bootstrap, transactional_id=f"{source}-{name}"
