@@ -18,6 +18,7 @@ from prokurist.errors import (
     SerializationException,
     SslAuthenticationException,
     TimeoutException,
+    TransactionTimedOutException,
     UnknownTopicOrPartitionException,
     WakeupException,
 )
@@ -73,6 +74,11 @@ def _code_of(error: OurException, *, delivery: bool) -> int:
     if isinstance(error, (CommitFailedException, RetriableCommitFailedException)) and (
         isinstance(cause, OurException)
     ):
+        return _code_of(cause, delivery=False)
+    if isinstance(error, TransactionTimedOutException):
+        # There it ends each producer, by this number.
+        if error.fatal or not isinstance(cause, OurException):
+            return KafkaError._FENCED
         return _code_of(cause, delivery=False)
     if isinstance(error, DeliveryAbortedException):
         sent = error.may_have_happened
