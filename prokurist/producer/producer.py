@@ -498,6 +498,8 @@ class KafkaProducer(EndingCalls):
             waiting_threads=accumulator.memory.waiting,
             undelivered_batches=len(batches),
             oldest_batch_age=age(min((each.created for each in batches), default=None), now),
+            transaction_age=age(side.transaction_since, now),
+            transaction_timeout=self._config.transaction_timeout_ms / 1000,
         )
 
     def metrics(self) -> dict[str, float]:

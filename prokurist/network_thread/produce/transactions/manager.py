@@ -63,6 +63,7 @@ from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.manager import ProduceManager
 from prokurist.network_thread.produce.producer_ids import ProducerId
 from prokurist.network_thread.produce.transactions.ids import TransactionalIds
+from prokurist.network_thread.produce.transactions.open_time import OpenTransactionWatch
 from prokurist.network_thread.produce.transactions.requests import (
     Failures,
     TransactionRequest,
@@ -155,6 +156,8 @@ class TransactionManager:
         self._coordinator: Coordinator = tools.coordinators.of(
             CoordinatorOf.TRANSACTION, writes.transactional_id
         )
+        self._watch = OpenTransactionWatch(timeout, writes, tools.timer, tools.trace)
+        self._counters = endings.counters
         self._adding: Operation[None] | None = None
         # Ends that wait for deliveries; True for commits, which end with the first failure.
         self._draining: dict[Promise[None], bool] = {}
@@ -176,6 +179,7 @@ class TransactionManager:
     def poll(self) -> None:
         """Fail records ruled out by an abort, have partitions added, and go on with ends."""
         transaction = self._transaction
+        self._watch.look()
         if not transaction.writes_records:
             self._stop_adding()
             self._give_up_unsent()
@@ -190,6 +194,7 @@ class TransactionManager:
 
     def close(self) -> None:
         """Stop asking."""
+        self._watch.close()
         self._stop_adding()
 
     # --- ids --------------------------------------------------------------------------------
@@ -324,10 +329,15 @@ class TransactionManager:
     async def _end(self, event: EndTransaction) -> None:
         if self._ended == event.number:
             return  # The answer came in the moment in which its caller left.
+        since = self._writes.open_since
         if event.committed:
             await self._commit(event.call, event.number)
         else:
             await self._abort(event.call, event.number)
+        self._counters.transacted(
+            "committed" if event.committed else "aborted",
+            None if since is None else self._timer.now - since,
+        )
 
     async def _commit(self, call: Call, number: int) -> None:
         """Have everything delivered, then commit."""
