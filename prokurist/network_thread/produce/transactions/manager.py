@@ -58,7 +58,7 @@ from prokurist.network_thread.error_actions import (
 )
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
-from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.operations.timer import Timer, nothing
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.manager import ProduceManager
 from prokurist.network_thread.produce.producer_ids import ProducerId
@@ -201,8 +201,20 @@ class TransactionManager:
 
     async def _init(self, call: Call) -> None:
         """Get an id and epoch; this fences former producers with the transactional id."""
-        await self._ask_for_id(call, None)
+        try:
+            await self._ask_for_id(call, None)
+        except UnsupportedVersionException as error:
+            raise self._fail(self._without_transactions(error)) from error
         self._begin_again()
+
+    def _without_transactions(self, error: KafkaException) -> KafkaException:
+        """The error for brokers that have no transactions."""
+        own = UnsupportedVersionException(
+            f"transactional.id={self._writes.transactional_id} takes brokers with "
+            f"transactions, Kafka 2.5 or newer: {error}"
+        )
+        own.fatal = True
+        return own
 
     async def _ask_for_id(self, call: Call, own: ProducerId | None) -> None:
         """Get an id, or the next epoch of the own one.
@@ -452,6 +464,8 @@ class TransactionManager:
             self._writes.numbers_lost = True
         self._transaction.fail(error)
         if self._transaction.state is not before:
+            # An error met in writing comes behind `poll`, which fails records and commits.
+            self._timer.after(0.0, "a transaction that has failed", nothing)
             self._trace.emit(
                 TRANSACTION_FAILED,
                 id=self._writes.transactional_id,
