@@ -3,7 +3,8 @@
 Writers in trouble: `make chaos-writers`, or the same with `--writers`. With `--clients=faces`
 or `all` they go by the names of confluent-kafka and kafka-python, too.
 
-Groups that read, process and write: `make chaos-transactions`, or the same with `--transactions`.
+Groups that read, process and write: `make chaos-transactions`, or the same with
+`--transactions`.
 """
 
 import argparse

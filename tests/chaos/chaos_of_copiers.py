@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
 from prokurist import KafkaProducer
 from prokurist.errors import KafkaException
