@@ -34,7 +34,7 @@ FENCES: Final = 0.003
 
 COPIER_KINDS: Final = {
     "born": "the process is about to copy: its protocol",
-    "begun": "a transaction is to be committed: its number, and how many records it has",
+    "begun": "a transaction is to be committed: its number, how many records, and which",
     "ended": "its number, and how: committed, aborted or in doubt",
     "error": "what a round has raised",
     "logged": "a warning or worse: what it says",
@@ -147,7 +147,7 @@ class Copier:
             with work.poll(0.5) as records:
                 if records:
                     number = next(self._numbers)
-                    self._journal.write("begun", [number, len(records)])
+                    self._journal.write("begun", [number, len(records), places(records)])
                     self._copy(records, producer, number)
         except (KafkaException, WorkFailed) as error:
             self._journal.write("error", type(error).__name__)
@@ -176,6 +176,14 @@ class Copier:
         if self._lot.random() < FAILS:
             raise WorkFailed
         time.sleep(self._lot.choice([0.0, 0.0, 0.05]))
+
+
+def places(records: ConsumerRecords) -> list[tuple[int, int, int]]:
+    """The partition, first and last offset of each run of records."""
+    return [
+        (tp.partition, records.records(tp)[0].offset, records.records(tp)[-1].offset)
+        for tp in records.partitions()
+    ]
 
 
 def main(duty: CopierDuty) -> None:

@@ -70,9 +70,14 @@ def judge_order(
             continue
         count, due = Counter(found), Counter(values)
         twice = sorted((count - due).elements())
+        by = [
+            each.rsplit(b":", 1)[0].decode()
+            for each in visible.get(partition, ())
+            if each.split(b":", 2)[2] in twice[:1]
+        ]
         missing = sorted((due - count).elements())
         verdict.wrong(
-            f"6: in partition {partition}, by {reader}: {len(twice)} too many {twice[:3]}, "
+            f"6: in partition {partition}, by {reader}: {len(twice)} too many {twice[:3]} in transactions {by}, "
             f"{len(missing)} missing {missing[:3]}, or another order"
         )
 
@@ -83,7 +88,7 @@ def judge_transactions(life: Life, seen: Mapping[str, int], verdict: Verdict) ->
     ended: dict[int, str] = {}
     for event in life.events:
         if event.kind == "begun":
-            number, records = event.what
+            number, records, *_ = event.what
             begun[number] = records
         elif event.kind == "ended":
             number, how = event.what
