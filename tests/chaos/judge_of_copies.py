@@ -77,7 +77,8 @@ def judge_order(
         ]
         missing = sorted((due - count).elements())
         verdict.wrong(
-            f"6: in partition {partition}, by {reader}: {len(twice)} too many {twice[:3]} in transactions {by}, "
+            f"6: in partition {partition}, by {reader}: {len(twice)} too many {twice[:3]} in "
+            f"transactions {by}, "
             f"{len(missing)} missing {missing[:3]}, or another order"
         )
 
