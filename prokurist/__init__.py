@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from prokurist.events.accumulator.record_metadata import RecordMetadata as RecordMetadata
     from prokurist.producer.health import ProducerHealth as ProducerHealth
     from prokurist.producer.producer import KafkaProducer as KafkaProducer
+    from prokurist.producer.read_process_write import ReadProcessWrite as ReadProcessWrite
     from prokurist.producer.transacting import TransactionBlock as TransactionBlock
     from prokurist.producer.user_code import ProducerRecord as ProducerRecord
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
@@ -99,6 +100,7 @@ __all__ = [
     "ProducerConfig",
     "ProducerHealth",
     "ProducerRecord",
+    "ReadProcessWrite",
     "RecordMetadata",
     "RetriableException",
     "Secret",
@@ -153,6 +155,7 @@ _HOMES = {
     "ProducerConfig": "prokurist.config",
     "ProducerHealth": "prokurist.producer.health",
     "ProducerRecord": "prokurist.producer.user_code",
+    "ReadProcessWrite": "prokurist.producer.read_process_write",
     "RecordMetadata": "prokurist.events.accumulator.record_metadata",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",

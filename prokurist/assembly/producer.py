@@ -79,6 +79,7 @@ class ProducerSide(NetworkSide):
             writes = TransactionWrites(config.transactional_id, self.accumulator.follow())
         elif config.enable_idempotence:
             ids = ProducerIds(self.metadata, self.attempts, trace)
+        self._writes = writes
         self.produce: ProduceManager = ProduceManager(
             self.client,
             self.metadata,
@@ -114,6 +115,11 @@ class ProducerSide(NetworkSide):
                 )
             )
         self.add(self.produce)
+
+    @property
+    def transaction_since(self) -> float | None:
+        """Time of the first request of the open transaction; None without one. Any thread."""
+        return None if self._writes is None else self._writes.open_since
 
     def _accumulator_of(self, config: ProducerConfig, system: System) -> RecordAccumulator:
         appender = Appender(

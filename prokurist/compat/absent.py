@@ -3,12 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, Self
-
-NO_TRANSACTIONS: Final = (
-    "transactional.id asks for transactions, which prokurist.KafkaProducer has and this face "
-    "has not: use that, or leave the key out"
-)
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 
 def absent(owner: str, name: str, words: Mapping[str, str]) -> AttributeError:

@@ -224,9 +224,10 @@ class FetchCollector:
             if lent.hand.in_hand:
                 lent.hand.take_back()
             return
-        begun, self._begun = self._begun, {}
-        for tp, bookmark in begun.items():
+        begun = self._begun
+        for tp, bookmark in tuple(begun.items()):
             self._fetching.take_back(tp, bookmark)
+            del begun[tp]  # Not before: an interrupt leaves it to the next call.
 
     def _mark(self, chunk: Chunk[PartitionReader]) -> None:
         """Note where the records of this poll begin, before any of a chunk counts."""

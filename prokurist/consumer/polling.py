@@ -34,7 +34,7 @@ from prokurist.events.clock import Deadline
 from prokurist.events.committable import Committable
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.fetching import Fetching
-from prokurist.events.member_identity import PollActivity
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.positions import Positions
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
@@ -56,6 +56,7 @@ class Polling:
     _background: BackgroundEvents
     _listeners: Listeners
     _events: EventCallback
+    _member_identity: MemberIdentity
     _poll_activity: PollActivity
     _buffer: FetchBuffer[PartitionReader]
     _collector: FetchCollector
@@ -251,6 +252,9 @@ class Polling:
             self._caller.post(Polled(call))
         if attends:
             yield from self._attend(call)
+            # Before records are taken: they are of this membership, or of a later one, whose
+            # offsets the former name has refused.
+            self._member_identity.polled()
         result = collect(call.deadline)
         try:
             if self._positions.ask_missing():

@@ -134,8 +134,8 @@ class Subscribing(Seeking):
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The member's group metadata, for a transactional producer.
 
-        A member that was put out has its former metadata until it has joined again, so that a
-        transaction with offsets of partitions that it has lost is refused.
+        It names the membership in which polls have returned records. Where the group has put
+        the member out since, it names the former one, so offsets of these records are refused.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.
@@ -146,7 +146,7 @@ class Subscribing(Seeking):
                 raise InvalidGroupIdException(
                     "group_metadata needs a group: set group.id in the configuration"
                 )
-            identity = self._member_identity.membership
+            identity = self._member_identity.of_records
             return ConsumerGroupMetadata(
                 group, identity.epoch, identity.member_id, self._config.group_instance_id
             )

@@ -84,7 +84,9 @@ class MemberIdentity:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._identity = self._counted = NO_MEMBER
+        self._identity = NO_MEMBER
+        # The membership that polls have found last.
+        self._polled: Identity | None = None
         self.rebalances: Rebalances = Rebalances()
 
     @property
@@ -93,16 +95,27 @@ class MemberIdentity:
         with self._lock:
             return self._identity
 
-    @property
-    def membership(self) -> Identity:
-        """The present identity, or the last one as a member while the client is outside.
+    def polled(self) -> None:
+        """Note that a poll is about to collect records, as this member."""
+        with self._lock:
+            if self._identity.is_counted:
+                self._polled = self._identity
 
-        Under no name at all a coordinator would take offsets of a transaction from a member
-        that was put out, and so from two members for one partition (KIP-447). Under the former
-        one it refuses them.
+    @property
+    def of_records(self) -> Identity:
+        """The identity for offsets of the records that polls have returned.
+
+        A member that was put out since is named as it was: its coordinator refuses offsets in
+        that name. Without any name it takes them, and with a later one too, for it cannot know
+        which membership the records were read in.
         """
         with self._lock:
-            return self._counted if self._identity.role is Role.OUTSIDE else self._identity
+            present, polled = self._identity, self._polled
+            if polled is None or (
+                present.is_counted and present.incarnation == polled.incarnation
+            ):
+                return present
+            return polled
 
     def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
         """Set the identity of a member counted by the group.
@@ -113,7 +126,7 @@ class MemberIdentity:
         """
         with self._lock:
             number = self._identity.incarnation + reassigned
-            self._identity = self._counted = replace(identity, incarnation=number)
+            self._identity = replace(identity, incarnation=number)
 
     def wants_in(self) -> None:
         """Note that partitions are no longer assigned by hand: outside until it joins."""
@@ -134,7 +147,7 @@ class MemberIdentity:
         """Note that the client has left the group for good."""
         with self._lock:
             self._end(Role.ALONE)
-            self._counted = NO_MEMBER
+            self._polled = None
 
     def _end(self, role: Role) -> None:
         with self._lock:

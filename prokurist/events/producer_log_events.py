@@ -65,6 +65,15 @@ TRANSACTION_FAILED: Final = _produce(
     "transaction.timeout.ms, or another producer has begun with the transactional.id.",
     story="id",
 )
+TRANSACTION_OPEN: Final = _produce(
+    "transaction_open",
+    Level.WARNING,
+    "a transaction of {id} is open for {seconds:.0f} s, and its coordinator aborts it at "
+    "transaction.timeout.ms={timeout}: readers of committed records wait behind it",
+    "The application has not committed or aborted it. There is a line after two minutes, and "
+    "one at four fifths of transaction.timeout.ms.",
+    story="id",
+)
 CALLBACK_RAISED: Final = _produce(
     "callback_raised",
     Level.WARNING,
@@ -103,6 +112,7 @@ PRODUCER: Final = (
     DELIVERY_FAILED,
     BATCH_SPLIT,
     TRANSACTION_FAILED,
+    TRANSACTION_OPEN,
     CALLBACK_RAISED,
     CALLBACK_SLOW,
     ORDER_NOT_KEPT,

@@ -37,6 +37,17 @@ def waits(at: ProducerReading) -> Iterator[Value]:
         yield (what,), seconds
 
 
+def transactions(at: ProducerReading) -> Iterator[Value]:
+    """Yield the numbers of transactions that have ended, by outcome."""
+    for outcome, count in at.counters.transactions.children.items():
+        yield (outcome,), count.number
+
+
+def open_transaction(at: ProducerReading) -> Iterator[Value]:
+    """The age of the open transaction; 0 where there is none."""
+    yield (), at.since(at.client.side.transaction_since) or 0.0
+
+
 def oldest(at: ProducerReading) -> Iterator[Value]:
     """The age of the oldest batch; 0 where there is none."""
     yield (), at.since(at.client.side.accumulator.oldest) or 0.0
@@ -147,6 +158,27 @@ ROWS: tuple[Metric[ProducerReading], ...] = (
         "prokurist_producer_oldest_batch_age_seconds",
         "The age of the oldest batch that is not delivered; 0 where there is none.",
         oldest,
+    ),
+    counter(
+        "prokurist_producer_transactions_total",
+        "Transactions that have ended: committed or aborted.",
+        transactions,
+        "outcome",
+    ),
+    histogram(
+        "prokurist_producer_transaction_seconds",
+        "From the first request of a transaction to its end.",
+        lambda at: one(at.counters.transaction_seconds),
+    ),
+    gauge(
+        "prokurist_producer_transaction_age_seconds",
+        "The age of the open transaction, since its first request; 0 where there is none.",
+        open_transaction,
+    ),
+    gauge(
+        "prokurist_producer_transaction_limit_seconds",
+        "transaction.timeout.ms.",
+        lambda at: one(at.client.config.transaction_timeout_ms / 1000),
     ),
     gauge(
         "prokurist_producer_delivery_limit_seconds",

@@ -19,6 +19,10 @@ class ProducerHealth(ClientHealth):
         undelivered_batches: Batches that are neither delivered nor have failed.
         oldest_batch_age: Seconds since the oldest of these was begun; None where there is
             none. At `delivery.timeout.ms` it fails.
+        transaction_age: Seconds since the first request of the open transaction; None where
+            none is open.
+        transaction_timeout: `transaction.timeout.ms` in seconds: its coordinator aborts a
+            transaction that is open for longer.
     """
 
     buffer_total: int
@@ -26,6 +30,13 @@ class ProducerHealth(ClientHealth):
     waiting_threads: int
     undelivered_batches: int
     oldest_batch_age: float | None
+    transaction_age: float | None
+    transaction_timeout: float
+
+    @property
+    def is_transaction_late(self) -> bool:
+        """True from four fifths of `transaction.timeout.ms` on."""
+        return (self.transaction_age or 0.0) >= 0.8 * self.transaction_timeout
 
     @property
     def buffer_fill(self) -> float:

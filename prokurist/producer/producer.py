@@ -43,6 +43,7 @@ from prokurist.producer.columns import Columns
 from prokurist.producer.ending_calls import EndingCalls
 from prokurist.producer.health import ProducerHealth
 from prokurist.producer.producer_counters import CountedProducer
+from prokurist.producer.read_process_write import Reader, ReadProcessWrite
 from prokurist.producer.sending import Sending
 from prokurist.producer.sending_many import SendingMany, listed_of, rows_of
 from prokurist.producer.serializing import Serializers
@@ -454,6 +455,24 @@ class KafkaProducer(EndingCalls):
         """
         return TransactionBlock(self._transacting("transaction"), timeout)
 
+    def read_process_write(
+        self, consumer: Reader, timeout: float | timedelta | None = None
+    ) -> ReadProcessWrite:
+        """Return a loop's way to read with a consumer, and to commit that with what it writes.
+
+        Each `poll` of it is a context manager of one transaction; `init_transactions` comes
+        first.
+
+        Args:
+            consumer: A `KafkaConsumer` with a group, and without automatic commits.
+            timeout: Seconds for each call at the end; None for `max.block.ms`.
+
+        Raises:
+            ConfigException: The consumer has no `group.id`, or `enable.auto.commit` is on.
+            IllegalStateException: There is no `transactional.id`, or the producer is closed.
+        """
+        return ReadProcessWrite(self._transacting("read_process_write"), consumer, timeout)
+
     def _transacting(self, operation: str) -> Transactions:
         """The calls of transactions, where they are possible."""
         self._check_usable(operation)
@@ -503,6 +522,8 @@ class KafkaProducer(EndingCalls):
             waiting_threads=accumulator.memory.waiting,
             undelivered_batches=len(batches),
             oldest_batch_age=age(min((each.created for each in batches), default=None), now),
+            transaction_age=age(side.transaction_since, now),
+            transaction_timeout=self._config.transaction_timeout_ms / 1000,
         )
 
     def metrics(self) -> dict[str, float]:

@@ -153,6 +153,32 @@ class Transactions:
         """True if there is something to abort."""
         return self._transaction.state in ENDABLE
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """True if a commit has begun and has no known outcome."""
+        return self._transaction.state in (
+            TransactionState.COMMITTING,
+            TransactionState.IN_DOUBT,
+        )
+
+    def require_begin(self) -> None:
+        """Check that a transaction can begin; see `KafkaProducer.begin_transaction`."""
+        self._transaction.require(TransactionCall.BEGIN)
+
+    @property
+    def is_over(self) -> bool:
+        """True if the last transaction has ended, and none is open."""
+        return self._transaction.state is TransactionState.READY
+
+    def roll_back(self, error: BaseException, timeout: float | timedelta | None) -> None:
+        """Abort the transaction for an error, if it can be; note a failure in the error."""
+        if not self.is_endable:
+            return
+        try:
+            self.abort(timeout)
+        except KafkaException as own:
+            error.add_note(f"and aborting the transaction failed: {own}")
+
     def _end(self, kind: TransactionCall, timeout: float | timedelta | None) -> None:
         with self._guard.inside(kind.value):
             self._runner().drive(self.end_steps(kind, timeout))
@@ -265,16 +291,7 @@ class TransactionBlock:
             raise
         finally:
             if error is not None:
-                self._abort(error)
-
-    def _abort(self, error: BaseException) -> None:
-        """Abort the transaction for an error; the error goes on in any case."""
-        if not self._transactions.is_endable:
-            return
-        try:
-            self._transactions.abort(self._timeout)
-        except KafkaException as own:
-            error.add_note(f"and aborting the transaction failed: {own}")
+                self._transactions.roll_back(error, self._timeout)
 
     def __repr__(self) -> str:
         return f"TransactionBlock({self._transactions})"

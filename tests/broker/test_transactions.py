@@ -191,7 +191,7 @@ def test_consume_transform_produce(
 def test_offsets_of_a_member_that_missed_its_poll_interval(
     kafka: RealKafka, topic: str
 ) -> None:
-    """B570: it is outside of its group by then, which refuses its offsets."""
+    """B558: it is outside of its group by then, which refuses its offsets."""
     for protocol in ("classic", "consumer") if is_implicit(kafka) else ("classic",):
         tp = TopicPartition(topic, 0)
         with (

@@ -2,13 +2,16 @@
 
 Writers in trouble: `make chaos-writers`, or the same with `--writers`. With `--clients=faces`
 or `all` they go by the names of confluent-kafka and kafka-python, too.
+
+Groups that read, process and write: `make chaos-transactions`, or the same with
+`--transactions`.
 """
 
 import argparse
 import sys
 
 from prokurist.testing.kafka import RealKafka
-from tests.chaos import chaos_of_writers
+from tests.chaos import chaos_of_copiers, chaos_of_writers
 from tests.chaos.chaos import PROPERTIES, PROTOCOLS, run
 from tests.chaos.clients import CLIENTS
 
@@ -21,6 +24,7 @@ def main() -> int:
     parser.add_argument("--protocol", choices=list(PROTOCOLS), default="both")
     parser.add_argument("--clients", choices=list(CLIENTS), default="core")
     parser.add_argument("--writers", action="store_true", help="producers, not groups")
+    parser.add_argument("--transactions", action="store_true", help="read, process, write")
     given = parser.parse_args()
 
     def say(words: str) -> None:
@@ -28,6 +32,11 @@ def main() -> int:
         sys.stdout.flush()
 
     clients = CLIENTS[given.clients]
+    if given.transactions:
+        with RealKafka(nodes=3, controls=True, properties=PROPERTIES) as kafka:
+            copied = chaos_of_copiers.run(kafka, given.seed, given.minutes * 60, say)
+        say(copied.summary())
+        return bool(copied.wrongs)
     if given.writers:
         with RealKafka(nodes=3, controls=True) as kafka:
             written = chaos_of_writers.run(

@@ -22,11 +22,15 @@ from typing import Any, Final
 
 import prokurist.assembly.consumer
 import prokurist.assembly.producer  # noqa: F401 - and a producer
-from tests.chaos import member, writing
+from tests.chaos import copying, member, writing
+from tests.chaos.copying import CopierDuty
 from tests.chaos.member import Duty
 from tests.chaos.writing import WriterDuty
 
-AnyDuty = Duty | WriterDuty
+AnyDuty = Duty | WriterDuty | CopierDuty
+DUTIES: Final[dict[str, type[AnyDuty]]] = {
+    each.__name__: each for each in (Duty, WriterDuty, CopierDuty)
+}
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -86,6 +90,8 @@ def fork(duty: AnyDuty) -> int:
             os.dup2(nothing.fileno(), 0)
         if isinstance(duty, Duty):
             member.main(duty)
+        elif isinstance(duty, CopierDuty):
+            copying.main(duty)
         else:
             writing.main(duty)
         code = 0
@@ -120,7 +126,7 @@ def serve() -> None:
                 answer = ended(living)
             else:
                 role, fields = words
-                answer = fork(Duty(**fields) if role == "Duty" else WriterDuty(**fields))
+                answer = fork(DUTIES[role](**fields))
                 living.add(answer)
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()

@@ -67,7 +67,9 @@ def test_members_take_clients_and_styles_by_turns(tmp_path: Path) -> None:
         assert {(each.client, each.style) for each in those if isinstance(each, Duty)} == every
     alone = ProcessGroup(Mock(), "localhost:1", "t", "eager", 1, tmp_path)
     firsts = [alone.duty(slot, 1, "first") for slot in range(SLOTS)]
-    assert [each.style for each in firsts] == list(READERS["core"].styles)
+    assert [each.style for each in firsts if isinstance(each, Duty)] == list(
+        READERS["core"].styles
+    )
 
 
 def test_a_seed_replays_its_blows() -> None:

@@ -73,23 +73,25 @@ def test_a_code_for_a_heartbeat(code: int) -> None:
     """CONTRACT 4: heard and gone on, a round, everything lost, or raised by each poll."""
     world = World()
     (consumer,) = joined(world, heartbeat_interval_ms=1000, fetches=False)
-    place = identity_of(consumer)
+    place = consumer._member_identity.identity
     world.control.fail("Heartbeat", code, times=1)
     if not is_recovered("Heartbeat", code):
         for _ in range(1 if code in PASSING else 2):
             with pytest.raises(KafkaException) as caught:
                 live(world, consumer, seconds=5.0)
             assert caught.value.error_code == code
-        is_member = identity_of(consumer) == place
+        is_member = consumer._member_identity.identity == place
         assert is_member is (code in PASSING), "only the coordinator ends a membership"
         return
     world.clock.sleep(1.5)
-    assert (identity_of(consumer) == place) is (code not in LOST)
+    now = consumer._member_identity.identity
+    is_in = (now.member_id, now.epoch) == (place.member_id, place.epoch)
+    assert is_in is (code not in LOST)
     if code in LOST:
         live(world, consumer, seconds=60.0)
     elif code == 27:
         live(world, consumer, seconds=2.0)
-        assert identity_of(consumer).epoch == place.epoch + 1
+        assert consumer.group_metadata().generation_id == place.epoch + 1
     assert consumer.assignment() == orders(0, 1, 2)
 
 

@@ -2,11 +2,18 @@
 
 import pytest
 
-from prokurist.compat.confluent_kafka import Consumer, TopicPartition
+from prokurist.compat.confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from tests.simulation import test_compat_confluent_kafka as confluent
 from tests.simulation import test_compat_kafka as kafka
 from tests.simulation.reading import A
 from tests.simulation.returning import committed
+from tests.simulation.test_compat_confluent_producer import producer_in
+from tests.simulation.transacting import committed as visible
 from tests.simulation.world import World
 
 
@@ -63,3 +70,50 @@ def test_a_position_after_an_iteration_is_behind_its_markers() -> None:
         assert consumer.position(A) == 4 == consumer.end_offsets([A])[A]
         consumer.commit()
         assert committed(world) == 4
+
+
+def test_messages_of_a_transaction_are_told_in_its_end() -> None:
+    """B565: callbacks run in the commit; an abort purges what is not on the wire."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 2})
+    with producer_in(
+        world, transactional_id="t", on_delivery=lambda error, _: told.append(error)
+    ) as producer:
+        producer.init_transactions(5.0)
+        producer.begin_transaction()
+        producer.produce("orders", b"kept", partition=0)
+        assert not told
+        producer.commit_transaction(5.0)
+        assert told == [None]
+        producer.begin_transaction()
+        for node in world.cluster.state.brokers:
+            world.control.freeze(node)
+        producer.produce("orders", b"lost", partition=1)
+        producer.abort_transaction(5.0)
+        assert told[1] == KafkaError._PURGE_QUEUE
+        for node in world.cluster.state.brokers:
+            world.control.thaw(node)
+    assert visible(world) == [b"kept"]
+
+
+def test_a_message_that_fails_rules_the_commit_out() -> None:
+    """B565: also one of a topic that no broker has described."""
+    told: list[KafkaError | None] = []
+    world = World(topics={"orders": 2})
+    with producer_in(
+        world,
+        transactional_id="t",
+        max_block_ms=500,
+        on_delivery=lambda error, _: told.append(error),
+    ) as producer:
+        producer.init_transactions(5.0)
+        for lost in (("none", 0), ("orders", 7)):
+            producer.begin_transaction()
+            producer.produce("orders", b"lost", partition=0)
+            producer.produce(lost[0], b"lost", partition=lost[1])
+            with pytest.raises(KafkaException) as raised:
+                producer.commit_transaction(5.0)
+            assert raised.value.args[0].txn_requires_abort()
+            producer.abort_transaction(5.0)
+        assert [each is None for each in told].count(False) >= 2
+    assert visible(world) == []

@@ -26,7 +26,7 @@ def member(world: World, protocol: str, **keys: object) -> KafkaConsumer:
 def test_a_member_that_missed_its_poll_interval(
     version: int, protocol: str, instance: str | None
 ) -> None:
-    """B570: it has left its group by then, which refuses its offsets all the same."""
+    """B558: it has left its group by then, which refuses its offsets all the same."""
     world = world_of(version)
     consumer = member(
         world, protocol, max_poll_interval_ms=10_000, group_instance_id=instance

@@ -12,10 +12,13 @@ from prokurist.errors import (
     InvalidOffsetException,
     LogTruncationException,
     NetworkException,
+    ProducerFencedException,
+    ProducerInDoubtException,
     RetriableCommitFailedException,
     SerializationException,
     SslAuthenticationException,
     TimeoutException,
+    TransactionTimedOutException,
     UnknownTopicOrPartitionException,
     WakeupException,
 )
@@ -23,6 +26,8 @@ from prokurist.errors import KafkaException as OurException
 
 CODES: tuple[tuple[type[OurException], int], ...] = (
     (ConfigException, KafkaError._INVALID_ARG),
+    (ProducerFencedException, KafkaError._FENCED),
+    (ProducerInDoubtException, KafkaError._CONFLICT),
     (IllegalStateException, KafkaError._STATE),
     (BufferExhaustedException, KafkaError._QUEUE_FULL),
     (TimeoutException, KafkaError._TIMED_OUT),
@@ -48,11 +53,14 @@ def error_of(error: OurException, *, delivery: bool = False) -> KafkaError:
         error: The exception.
         delivery: It is what a record has failed with.
     """
+    code = _code_of(error, delivery=delivery)
     return KafkaError(
-        _code_of(error, delivery=delivery),
+        code,
         str(error),
         fatal=error.fatal,
-        retriable=error.retriable,
+        # Another call goes on: it is possible when that one has succeeded.
+        retriable=error.retriable or code == KafkaError._CONFLICT,
+        txn_requires_abort=error.abortable,
     )
 
 
@@ -66,6 +74,11 @@ def _code_of(error: OurException, *, delivery: bool) -> int:
     if isinstance(error, (CommitFailedException, RetriableCommitFailedException)) and (
         isinstance(cause, OurException)
     ):
+        return _code_of(cause, delivery=False)
+    if isinstance(error, TransactionTimedOutException):
+        # There it ends each producer, by this number.
+        if error.fatal or not isinstance(cause, OurException):
+            return KafkaError._FENCED
         return _code_of(cause, delivery=False)
     if isinstance(error, DeliveryAbortedException):
         sent = error.may_have_happened

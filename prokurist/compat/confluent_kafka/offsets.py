@@ -2,11 +2,14 @@
 
 import struct
 from collections.abc import Mapping
+from typing import Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.values import Message, TopicPartition, ours
 from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata
 from prokurist.types import TopicPartition as OurPartition
+
+_MAGIC: Final = b"CGMDv2:"
 
 
 def offsets_in(
@@ -60,10 +63,33 @@ def as_bytes(place: ConsumerGroupMetadata) -> bytes:
     instance = place.group_instance_id
     return b"".join(
         (
-            b"CGMDv2:",
+            _MAGIC,
             struct.pack("=i", place.generation_id),
             place.group_id.encode() + b"\0",
             place.member_id.encode() + b"\0",
             b"\1" if instance is None else b"\0" + instance.encode() + b"\0",
         )
     )
+
+
+def from_bytes(data: object) -> ConsumerGroupMetadata:
+    """The member's place in its group of what `as_bytes` has written.
+
+    Raises:
+        TypeError: They are no bytes of a consumer.
+    """
+    wrong = TypeError(
+        f"group_metadata is what consumer.consumer_group_metadata() returns, not {data!r}"
+    )
+    if not isinstance(data, bytes) or not data.startswith(_MAGIC):
+        raise wrong
+    try:
+        (generation,) = struct.unpack_from("=i", data, len(_MAGIC))
+        group, member, rest = data[len(_MAGIC) + 4 :].split(b"\0", 2)
+        if rest == b"\1":
+            return ConsumerGroupMetadata(group.decode(), generation, member.decode())
+        # A static member: a zero before its name, and one behind it.
+        instance = rest.removeprefix(b"\0").removesuffix(b"\0").decode()
+        return ConsumerGroupMetadata(group.decode(), generation, member.decode(), instance)
+    except (struct.error, ValueError):
+        raise wrong from None

@@ -9,7 +9,6 @@ from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
-from prokurist.compat.confluent_kafka.client import ConfluentClient
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
@@ -22,6 +21,7 @@ from prokurist.compat.confluent_kafka.settings import (
     producer_settings,
 )
 from prokurist.compat.confluent_kafka.statistics import PRODUCER, Statistics
+from prokurist.compat.confluent_kafka.transacting import Transacting
 from prokurist.compat.confluent_kafka.values import Headers, whole
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
@@ -39,14 +39,14 @@ from prokurist.producer.producer import KafkaProducer
 _LAST: Final = 1.0
 """Seconds for `flush` after the last message's time is over, so that it is told."""
 _BYTES: Final = (bytes, bytearray, memoryview)
-_TRANSACTIONS: Final = "transactions are calls of prokurist.KafkaProducer"
 
 
-class Producer(ConfluentClient):
+class Producer(Transacting):
     """A producer with the calls of confluent-kafka's.
 
     A call without a timeout, or with −1, ends by `delivery.timeout.ms`. `produce` waits for
-    room by `max.block.ms`, and a moment for a topic that it meets for the first time.
+    room by `max.block.ms`, and a moment for a topic that it meets for the first time; with a
+    `transactional.id` it waits for a topic by `max.block.ms`, too.
 
     Args:
         config: Keys of librdkafka, or ours.
@@ -59,12 +59,7 @@ class Producer(ConfluentClient):
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "abort_transaction": _TRANSACTIONS,
-            "begin_transaction": _TRANSACTIONS,
             "cluster_id": "`prokurist brokers` tells it",
-            "commit_transaction": _TRANSACTIONS,
-            "init_transactions": _TRANSACTIONS,
-            "send_offsets_to_transaction": _TRANSACTIONS,
             "set_sasl_credentials": "build a producer with the new ones, or give oauth_cb",
         }
     )
@@ -162,7 +157,10 @@ class Producer(ConfluentClient):
         )
         self._waiting.add(sent)
         try:
-            if not self._parked.park(parcel, self._send_parked):
+            # A commit covers what was sent: nothing of a transaction is parked.
+            if self._settings.is_transactional or not self._parked.park(
+                parcel, self._send_parked
+            ):
                 self._raise_refusal(sent, self._send(parcel))
         except OurException as error:
             self._waiting.discard(sent)
@@ -215,7 +213,13 @@ class Producer(ConfluentClient):
             KafkaException: `_UNKNOWN_PARTITION`.
         """
         topic, partition, sent = parcel.topic, parcel.partition, parcel.sent
-        if partition >= self._counts.get(topic, 0) and self._lacks(sent, topic, partition):
+        # In a transaction the client below has to know of what fails: it is not committed then.
+        is_free = not self._settings.is_transactional
+        if (
+            is_free
+            and partition >= self._counts.get(topic, 0)
+            and self._lacks(sent, topic, partition)
+        ):
             return None
         delivery = self._producer.send(
             topic,

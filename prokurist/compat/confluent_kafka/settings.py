@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from prokurist.compat.absent import NO_TRANSACTIONS
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
 from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
@@ -73,6 +72,7 @@ class Settings:
         most: Messages of a producer that have not ended, or that no poll has told yet.
         block: Seconds that a message waits whose topic does not exist.
         largest: Bytes of key and value of a message; None where the client below says it.
+        is_transactional: A producer has a `transactional.id`.
     """
 
     rest: Mapping[str, Any]
@@ -88,6 +88,7 @@ class Settings:
     most: int = _QUEUE
     block: float = _BLOCKS / 1000
     largest: int | None = None
+    is_transactional: bool = False
 
 
 def consumer_settings(
@@ -143,8 +144,6 @@ def producer_settings(
     stats_interval = _taken_interval(rest)
     most = _taken_count(rest, _MOST)
     found = _checked(ProducerConfig, rest)
-    if found.transactional_id is not None:
-        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, NO_TRANSACTIONS))
     return Settings(
         rest,
         found.delivery_timeout_ms / 1000,
@@ -156,6 +155,7 @@ def producer_settings(
         most=most,
         block=found.max_block_ms / 1000,
         largest=None if given & _SIZES else _LARGEST,
+        is_transactional=found.transactional_id is not None,
     )
 
 

@@ -3,27 +3,28 @@
 Thread: any thread sends; callbacks of futures run on the network thread, as there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import as_theirs
 from prokurist.compat.kafka.future import FutureRecordMetadata
 from prokurist.compat.kafka.settings import OfNull, producer_settings
+from prokurist.compat.kafka.structs import OffsetAndMetadata
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
 from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutException
 from prokurist.errors.local_variables import without_locals
 from prokurist.producer.producer import KafkaProducer as OurProducer
-
-_TRANSACTIONS: Final = "transactions are calls of prokurist.KafkaProducer"
+from prokurist.types import ConsumerGroupMetadata, TopicPartition
 
 
 class KafkaProducer(Client):
     """A producer with the calls of kafka-python's.
 
-    A call without a timeout ends by `delivery_timeout_ms`.
+    A call without a timeout ends by `delivery_timeout_ms`; those of transactions by
+    `max_block_ms`.
 
     Args:
         configs: Keys of kafka-python, or ours.
@@ -34,13 +35,8 @@ class KafkaProducer(Client):
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "abort_transaction": _TRANSACTIONS,
-            "begin_transaction": _TRANSACTIONS,
-            "commit_transaction": _TRANSACTIONS,
             "config": "prokurist.ProducerConfig has every value",
-            "init_transactions": _TRANSACTIONS,
             "metrics": "metrics() of a prokurist.KafkaProducer, and docs/metrics.md",
-            "send_offsets_to_transaction": _TRANSACTIONS,
         }
     )
 
@@ -111,6 +107,76 @@ class KafkaProducer(Client):
             self._producer.flush(seconds(timeout, self._wait))
         except KafkaException as error:
             raise as_theirs(error) from error
+
+    # --- transactions ------------------------------------------------------------------------
+
+    def init_transactions(self) -> None:
+        """Get ready for transactions, once, before the first; by `max_block_ms`.
+
+        Raises:
+            IllegalStateError: There is no `transactional_id`, or it was called before.
+            KafkaTimeoutError: The time is over; call it again.
+        """
+        self._transact(self._producer.init_transactions)
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction; records sent from now on belong to it.
+
+        Raises:
+            IllegalStateError: `init_transactions` comes first, or a transaction is open.
+            KafkaError: The producer is over.
+        """
+        self._transact(self._producer.begin_transaction)
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group_metadata: ConsumerGroupMetadata | str,
+    ) -> None:
+        """Add offsets of a consumer group, to be committed with the transaction or never.
+
+        Args:
+            offsets: The next offset to read, for each partition.
+            group_metadata: The result of the consumer's `group_metadata()`; or the name of the
+                group, with which offsets of a member that has lost its partitions are taken.
+
+        Raises:
+            KafkaError: It was not possible.
+            TypeError: An argument is of a wrong type.
+            ValueError: The name of the group is empty.
+        """
+        group = group_metadata
+        if isinstance(group, str):
+            if not group:
+                raise ValueError("group_metadata names no group")
+            group = ConsumerGroupMetadata(group)
+        given = {tp: OffsetAndMetadata.given(each).ours() for tp, each in offsets.items()}
+        self._transact(lambda: self._producer.send_offsets_to_transaction(given, group))
+
+    def commit_transaction(self) -> None:
+        """Have all records delivered, and commit them with the offsets; by `max_block_ms`.
+
+        Raises:
+            KafkaError: It was not possible; a KafkaTimeoutError where the same call goes on.
+        """
+        self._transact(self._producer.commit_transaction)
+
+    def abort_transaction(self) -> None:
+        """Abort the transaction, by `max_block_ms`: records that are not on the wire fail.
+
+        Raises:
+            KafkaError: It was not possible; a KafkaTimeoutError where the same call goes on.
+        """
+        self._transact(self._producer.abort_transaction)
+
+    def _transact(self, call: Callable[[], None]) -> None:
+        """Make a call of a transaction."""
+        try:
+            call()
+        except KafkaException as error:
+            raise as_theirs(error) from error
+
+    # --- the rest ----------------------------------------------------------------------------
 
     def partitions_for(self, topic: str) -> set[int]:
         """The partitions of a topic, by `max_block_ms`."""

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from prokurist.compat.absent import NO_TRANSACTIONS
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.kafka.errors import KafkaConfigurationError, as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata
@@ -55,8 +54,6 @@ def producer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], Produ
         if key in rest:
             rest[key] = OfNull(rest[key])
     found: ProducerConfig = _checked(ProducerConfig, rest)
-    if found.transactional_id is not None:
-        raise KafkaConfigurationError(NO_TRANSACTIONS)
     return rest, found
 
 

@@ -47,6 +47,8 @@ class ProduceCounters:
         queue_seconds: How long batches waited to be sent for the first time.
         delivery_seconds: From the beginning of a batch to its end.
         callback_seconds: How long the callbacks of a batch took, where there were any.
+        transactions: Transactions that have ended, by outcome.
+        transaction_seconds: From the first request of a transaction to its end.
     """
 
     def __init__(self) -> None:
@@ -64,6 +66,14 @@ class ProduceCounters:
         self.queue_seconds: Histogram = Histogram()
         self.delivery_seconds: Histogram = Histogram()
         self.callback_seconds: Histogram = Histogram()
+        self.transactions: Family[Count] = Family(Count)
+        self.transaction_seconds: Histogram = Histogram()
+
+    def transacted(self, outcome: str, seconds: float | None) -> None:
+        """Count a transaction that has ended; without a request it took no time."""
+        self.transactions.of(outcome).number += 1
+        if seconds is not None:
+            self.transaction_seconds.observe(seconds)
 
     def sent(self, batches: Iterable[Batch], now: float) -> None:
         """Batches were handed to the network."""

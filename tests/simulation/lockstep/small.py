@@ -172,12 +172,16 @@ class Small(Polling):
         self._interceptors = Interceptors(())
         self._buffer = FetchBuffer()
         self._collector = NothingToRead()  # type: ignore[assignment]  # all a poll asks of it
-        member_identity, self._poll_activity = MemberIdentity(), PollActivity()
+        self._member_identity, self._poll_activity = MemberIdentity(), PollActivity()
         self._auto = AutoCommitter(
-            self.caller, table.committable, self._interceptors, member_identity, None
+            self.caller, table.committable, self._interceptors, self._member_identity, None
         )
         self._commits = self.commits = CommitQueue(
-            self.caller, self._auto, self._interceptors, member_identity, table.committable
+            self.caller,
+            self._auto,
+            self._interceptors,
+            self._member_identity,
+            table.committable,
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
         self._listeners = Listeners(self.caller, self.background, self._auto, table.assigned)

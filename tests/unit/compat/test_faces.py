@@ -13,6 +13,7 @@ import pytest
 from prokurist import ConfigException, ConfigWarning, ConsumerConfig, ProducerConfig
 from prokurist.compat import confluent_kafka, kafka
 from prokurist.compat.confluent_kafka.errors_of import error_of
+from prokurist.compat.confluent_kafka.offsets import as_bytes, from_bytes
 from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
 from prokurist.compat.confluent_kafka.settings import connections_of, producer_settings
 from prokurist.compat.confluent_kafka.settings import (
@@ -20,7 +21,6 @@ from prokurist.compat.confluent_kafka.settings import (
 )
 from prokurist.compat.kafka import errors
 from prokurist.compat.kafka.settings import consumer_settings
-from prokurist.compat.kafka.settings import producer_settings as kafka_producer_settings
 from prokurist.errors import (
     AuthenticationException,
     BufferExhaustedException,
@@ -34,6 +34,7 @@ from prokurist.errors import (
     TimeoutException,
     UnknownTopicOrPartitionException,
 )
+from prokurist.types import ConsumerGroupMetadata
 from prokurist.version import VERSION
 
 with warnings.catch_warnings():
@@ -362,9 +363,22 @@ def test_errors_that_are_caught_can_be_imported() -> None:
         _ = errors.NoBrokersAvailable
 
 
-def test_a_face_refuses_a_transactional_id() -> None:
-    """Its calls could not end a transaction; the text names the client that can."""
-    with pytest.raises(errors.KafkaConfigurationError, match=r"prokurist\.KafkaProducer"):
-        kafka_producer_settings({"transactional_id": "t"})
-    with pytest.raises(confluent_kafka.KafkaException, match=r"prokurist\.KafkaProducer"):
-        producer_settings({"transactional.id": "t", "bootstrap.servers": "h:1"}, {})
+@pytest.mark.parametrize(
+    "place",
+    [
+        ConsumerGroupMetadata("g"),
+        ConsumerGroupMetadata("g", 7, "m"),
+        ConsumerGroupMetadata("g", 7, "m", "static"),
+        ConsumerGroupMetadata("g", 7, "m", ""),
+    ],
+)
+def test_a_members_place_survives_its_bytes(place: ConsumerGroupMetadata) -> None:
+    """B565: `consumer_group_metadata()` is read back by the producer."""
+    assert from_bytes(as_bytes(place)) == place
+
+
+@pytest.mark.parametrize("data", [None, "g", b"", b"CGMDv2:", b"CGMDv2:\1\0\0\0g", b"other"])
+def test_bytes_that_are_no_members_place(data: object) -> None:
+    """B565: the text says what to give."""
+    with pytest.raises(TypeError, match=r"consumer\.consumer_group_metadata\(\)"):
+        from_bytes(data)

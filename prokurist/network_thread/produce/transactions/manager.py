@@ -58,11 +58,12 @@ from prokurist.network_thread.error_actions import (
 )
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Operation, Promise, Withdrawn
-from prokurist.network_thread.operations.timer import Timer
+from prokurist.network_thread.operations.timer import Timer, nothing
 from prokurist.network_thread.produce.endings import Endings
 from prokurist.network_thread.produce.manager import ProduceManager
 from prokurist.network_thread.produce.producer_ids import ProducerId
 from prokurist.network_thread.produce.transactions.ids import TransactionalIds
+from prokurist.network_thread.produce.transactions.open_time import OpenTransactionWatch
 from prokurist.network_thread.produce.transactions.requests import (
     Failures,
     TransactionRequest,
@@ -155,6 +156,8 @@ class TransactionManager:
         self._coordinator: Coordinator = tools.coordinators.of(
             CoordinatorOf.TRANSACTION, writes.transactional_id
         )
+        self._watch = OpenTransactionWatch(timeout, writes, tools.timer, tools.trace)
+        self._counters = endings.counters
         self._adding: Operation[None] | None = None
         # Ends that wait for deliveries; True for commits, which end with the first failure.
         self._draining: dict[Promise[None], bool] = {}
@@ -176,6 +179,7 @@ class TransactionManager:
     def poll(self) -> None:
         """Fail records ruled out by an abort, have partitions added, and go on with ends."""
         transaction = self._transaction
+        self._watch.look()
         if not transaction.writes_records:
             self._stop_adding()
             self._give_up_unsent()
@@ -190,14 +194,27 @@ class TransactionManager:
 
     def close(self) -> None:
         """Stop asking."""
+        self._watch.close()
         self._stop_adding()
 
     # --- ids --------------------------------------------------------------------------------
 
     async def _init(self, call: Call) -> None:
         """Get an id and epoch; this fences former producers with the transactional id."""
-        await self._ask_for_id(call, None)
+        try:
+            await self._ask_for_id(call, None)
+        except UnsupportedVersionException as error:
+            raise self._fail(self._without_transactions(error)) from error
         self._begin_again()
+
+    def _without_transactions(self, error: KafkaException) -> KafkaException:
+        """The error for brokers that have no transactions."""
+        own = UnsupportedVersionException(
+            f"transactional.id={self._writes.transactional_id} takes brokers with "
+            f"transactions, Kafka 2.5 or newer: {error}"
+        )
+        own.fatal = True
+        return own
 
     async def _ask_for_id(self, call: Call, own: ProducerId | None) -> None:
         """Get an id, or the next epoch of the own one.
@@ -324,10 +341,15 @@ class TransactionManager:
     async def _end(self, event: EndTransaction) -> None:
         if self._ended == event.number:
             return  # The answer came in the moment in which its caller left.
+        since = self._writes.open_since
         if event.committed:
             await self._commit(event.call, event.number)
         else:
             await self._abort(event.call, event.number)
+        self._counters.transacted(
+            "committed" if event.committed else "aborted",
+            None if since is None else self._timer.now - since,
+        )
 
     async def _commit(self, call: Call, number: int) -> None:
         """Have everything delivered, then commit."""
@@ -442,6 +464,8 @@ class TransactionManager:
             self._writes.numbers_lost = True
         self._transaction.fail(error)
         if self._transaction.state is not before:
+            # An error met in writing comes behind `poll`, which fails records and commits.
+            self._timer.after(0.0, "a transaction that has failed", nothing)
             self._trace.emit(
                 TRANSACTION_FAILED,
                 id=self._writes.transactional_id,
