@@ -13,7 +13,6 @@ from prokurist.testing.cluster.apis import ApiName
 from tests.simulation.classic_members import (
     asked,
     consumer_in,
-    identity_of,
     joined,
     live,
     orders,

@@ -82,7 +82,10 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
 @pytest.mark.parametrize(
     ("run", "rule"),
     [
-        (lambda call: call(), "of the same thread: .* and a signal handler makes none meanwhile"),
+        (
+            lambda call: call(),
+            "of the same thread: .* and a signal handler makes none meanwhile",
+        ),
         (in_another_thread, "of another thread is inside: .* any may send, flush and close"),
     ],
 )

@@ -28,9 +28,7 @@ def test_a_member_that_missed_its_poll_interval(
 ) -> None:
     """B558: it has left its group by then, which refuses its offsets all the same."""
     world = world_of(version)
-    consumer = member(
-        world, protocol, max_poll_interval_ms=10_000, group_instance_id=instance
-    )
+    consumer = member(world, protocol, max_poll_interval_ms=10_000, group_instance_id=instance)
     before = consumer.group_metadata()
     with transactional(world) as producer:
         producer.begin_transaction()

@@ -269,7 +269,9 @@ def test_a_commit_in_doubt_that_is_not_written_again(version: int) -> None:
             producer.commit_transaction(1.0)
         with world.control.kill(1, missed=False):
             world.clock.sleep(1.0)
-            with pytest.raises(errors.TimeoutException, match="commit_transaction again") as raised:
+            with pytest.raises(
+                errors.TimeoutException, match="commit_transaction again"
+            ) as raised:
                 producer.commit_transaction(1.0)
             assert not [each for each in raised.value.attempts if each.request == "EndTxn"]
             assert raised.value.may_have_happened

@@ -21,7 +21,7 @@ from prokurist.spark.sink.columns import Part, SinkColumns, parts_of
 from prokurist.types import TopicPartition, counted
 
 if TYPE_CHECKING:
-    from prokurist import Deliveries
+    from prokurist.events.accumulator.deliveries import Deliveries
 
 MOST_HELD: Final = 64
 """Calls of `send_batch` whose outcome is looked at later."""
