@@ -63,6 +63,7 @@ class Model(MonotonicClock, DriverQueries):
         DriverQueries.__init__(self, {})
         self.random = random.Random(seed)  # noqa: S311 - nothing is secret
         self.max_age = self.request_timeout = 5.0
+        self.reads_committed = False
         self.time = 1000.0
         self.ends_at = 0.0
         self.topics: dict[str, Topic] = {}

@@ -136,7 +136,7 @@ class DriverQueries:
         """See `OffsetLookup`."""
         return self._client().end_offsets(partitions, self._left)
 
-    @property
+    @cached_property
     def reads_committed(self) -> bool:
         """True if `ends` are last stable offsets: `isolation.level=read_committed`."""
         return ConsumerConfig(self._client_config()).isolation_level == "read_committed"

@@ -44,6 +44,7 @@ class Paper(DriverQueries):
         self.until = 0.0
         self.moments: dict[TopicPartition, int] = {}
         self.logs: dict[TopicPartition, tuple[int, int]] = {A: (0, 10), B: (0, 20)}
+        self.reads_committed = False
         self.unstable: dict[TopicPartition, int] = {}
         self.hidden: list[TopicPartition] = []
         self.down = False
@@ -130,11 +131,6 @@ class Paper(DriverQueries):
     def ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See `DriverQueries`; the first open transaction's offset, where there is one."""
         return {tp: self.unstable.get(tp, end) for tp, end in self.log_ends(partitions).items()}
-
-    @property
-    def reads_committed(self) -> bool:
-        """See `DriverQueries`."""
-        return bool(self.unstable)
 
     def log_ends(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """See `DriverQueries`."""

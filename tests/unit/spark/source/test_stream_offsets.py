@@ -428,6 +428,7 @@ def test_where_the_logs_ended_is_no_way_back() -> None:
 def test_a_place_behind_an_open_transaction_is_kept(fails: str) -> None:
     """B496: with read_committed the end is the last stable offset, and nothing is gone."""
     bench = Bench(startingOffsets="earliest", failOnDataLoss=fails)
+    bench.brokers.reads_committed = True
     bench.brokers.unstable[A] = 4
     bench.brokers.logs[B] = (0, 25)
     assert bench.latest(at(10, 20)) == at(10, 25)
@@ -444,6 +445,7 @@ def test_a_place_behind_an_open_transaction_is_kept(fails: str) -> None:
 def test_a_log_shorter_than_a_place_behind_a_transaction_is_a_loss() -> None:
     """B496: the log itself is cut back, whatever is open in it."""
     bench = Bench(startingOffsets="earliest")
+    bench.brokers.reads_committed = True
     bench.brokers.unstable[A] = 4
     bench.brokers.logs[A] = (0, 7)
     with pytest.raises(DataLossException, match="t-0 at 10: its log has 0 to 7"):
