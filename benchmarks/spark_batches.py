@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_session import MADE_UP, OURS, THEIRS, Rounds, medians, ratio, timed
 
 from prokurist import KafkaConsumer, TopicPartition
+from prokurist.spark.row_schema import COLUMNS
 from prokurist.spark.source.arrow_batches import ArrowBatches
-from prokurist.spark.source.schema import COLUMNS
 from prokurist.spark.source.task import FETCH
 
 PROCESSES = 2

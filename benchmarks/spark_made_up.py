@@ -19,8 +19,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
+from prokurist.spark.row_schema import COLUMNS, ddl
 from prokurist.spark.source.arrow_batches import TYPES
-from prokurist.spark.source.schema import COLUMNS, ddl
 
 FORMAT = "made_up"
 BATCH_BYTES = 1 << 20

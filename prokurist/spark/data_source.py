@@ -29,11 +29,11 @@ except ImportError as _missing:
 
 from prokurist.errors import ConfigException
 from prokurist.spark.option_table import check_direction
+from prokurist.spark.row_schema import ddl, projected
 from prokurist.spark.sink import options as writing
 from prokurist.spark.source import options as reading
 from prokurist.spark.source.batch_reader import BatchReader
 from prokurist.spark.source.options import Settings
-from prokurist.spark.source.schema import ddl, projected
 
 
 class KafkaDataSource(DataSource):

@@ -68,7 +68,7 @@ class WorkerClients(ABC, Generic[C]):
     """The clients of this process, kept from task to task."""
 
     keeps_interrupted: bool = True
-    """Whether a client is kept whose task was given up."""
+    """True if a client is kept whose task was given up."""
 
     def __init__(self) -> None:
         self._free: dict[Key, C] = {}

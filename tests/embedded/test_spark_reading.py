@@ -16,13 +16,13 @@ from prokurist.errors import (
 )
 from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_ranges import OffsetRange
+from prokurist.spark.row_schema import COLUMNS
 from prokurist.spark.source.batch_planning import planned
 from prokurist.spark.source.driver_queries import DriverQueries
 from prokurist.spark.source.filter_ranges import FilterRanges
 from prokurist.spark.source.java_patterns import java_pattern
 from prokurist.spark.source.options import Settings
 from prokurist.spark.source.partition_selection import Matching, Partitions, Topics
-from prokurist.spark.source.schema import COLUMNS
 from prokurist.spark.source.task import Piece, read
 from prokurist.spark.source.worker_consumers import CLIENTS
 from prokurist.spark.worker_clients import MOST_CLIENTS

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.events.member_identity import Identity
 from prokurist.network_thread.membership.classic.member import ClassicMember
 from prokurist.network_thread.membership.classic.state import ClassicState
 from prokurist.network_thread.wire.versions import Versions
@@ -116,11 +115,6 @@ def group_of(world: World) -> ClassicGroup:
     group = world.cluster.state.group("g").membership
     assert isinstance(group, ClassicGroup)
     return group
-
-
-def identity_of(consumer: KafkaConsumer) -> Identity:
-    """Its identity at present; `group_metadata` shows the former one of a member put out."""
-    return consumer._member_identity.identity
 
 
 def member_of(consumer: KafkaConsumer) -> ClassicMember:

@@ -1,5 +1,7 @@
 """Offsets in a transaction of a member that has lost its partitions."""
 
+from typing import Any
+
 import pytest
 
 from prokurist import KafkaConsumer, OffsetAndMetadata, errors
@@ -9,7 +11,7 @@ from tests.simulation.world import World
 PROTOCOLS = ("classic", "consumer")
 
 
-def member(world: World, protocol: str, **keys: object) -> KafkaConsumer:
+def member(world: World, protocol: str, **keys: Any) -> KafkaConsumer:
     """The only member of a group, with all partitions."""
     consumer = world.consumer(
         None, group_id="g", group_protocol=protocol, enable_auto_commit=False, **keys

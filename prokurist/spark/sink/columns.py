@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from prokurist.errors import ConfigException
-from prokurist.spark.source.schema import HEADERS, HEADERS_TYPE
+from prokurist.spark.row_schema import HEADERS, HEADERS_TYPE
 
 TYPES: Final = {
     "key": ("string", "binary"),

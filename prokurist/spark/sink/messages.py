@@ -1,4 +1,4 @@
-"""What tasks hand to the driver: what they have written, or the rows themselves.
+"""Messages of tasks to the driver: offsets of written rows, or the rows themselves.
 
 Thread: any; values that are pickled.
 """

@@ -117,7 +117,7 @@ LONGEST_TRANSACTION: Final = 900_000
 
 
 class Delivery(enum.Enum):
-    """How often a row is written."""
+    """Number of times that a row is written."""
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE = "exactly_once"
@@ -238,7 +238,7 @@ def _exactly_once(
 
 
 class Missing(enum.Enum):
-    """What is done if the ledger has no entry of this query."""
+    """Behaviour without an entry of this query in the ledger."""
 
     ERROR = "error"
     CONTINUE = "continue"

@@ -33,7 +33,7 @@ Messages = Sequence[WriterCommitMessage | None]
 
 
 class RowsSink:
-    """What the two writers have in common.
+    """Base of the writers of batches and streams.
 
     Args:
         settings: What the options come to.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_HELD: Final = 64
 """Calls of `send_batch` whose outcome is looked at later."""
 WRITTEN_AGAIN: Final = "another attempt at the task writes them again"
-"""What becomes of written rows after a failure, at least once."""
+"""Consequence of a failure for rows that are written, at least once."""
 
 
 @dataclass(frozen=True, slots=True)

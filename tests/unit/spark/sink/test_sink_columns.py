@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prokurist.errors import ConfigException
+from prokurist.spark.row_schema import HEADERS_TYPE
 from prokurist.spark.sink.columns import SinkColumns, parts_of
-from prokurist.spark.source.schema import HEADERS_TYPE
 
 EVERY = [
     ("key", "string"),

@@ -13,8 +13,8 @@ from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.encode import encode_batch
 from prokurist.records.reader import PartitionReader
 from prokurist.records.run import RecordRun
+from prokurist.spark.row_schema import COLUMNS, HEADERS
 from prokurist.spark.source.arrow_batches import TYPES, ArrowBatches
-from prokurist.spark.source.schema import COLUMNS, HEADERS
 from prokurist.types import TimestampType, TopicPartition
 
 ALL = (*COLUMNS, HEADERS)

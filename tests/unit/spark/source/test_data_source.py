@@ -12,6 +12,7 @@ from pyspark.sql.types import LongType, StringType, StructType
 
 from prokurist.errors import ConfigException
 from prokurist.spark.data_source import KafkaDataSource
+from prokurist.spark.sink.stream_writer import StreamWriter
 from prokurist.spark.source import batch_reader as module
 from prokurist.spark.source.filter_ranges import FilterRanges
 from prokurist.spark.source.options import Settings
@@ -56,7 +57,7 @@ def test_a_topic_is_never_overwritten() -> None:
     given = {"kafka.bootstrap.servers": "b:9092", "topic": "bills"}
     with pytest.raises(ConfigException, match=r"never overwritten: write .mode\("):
         KafkaDataSource(given).writer(rows, overwrite=True)
-    assert KafkaDataSource(given).streamWriter(rows, overwrite=True)
+    assert isinstance(KafkaDataSource(given).streamWriter(rows, overwrite=True), StreamWriter)
     once = {"delivery": "exactly_once", "exactlyOnceId": "billing"}
     with pytest.raises(ConfigException, match="needs exactlyOnceRun"):
         KafkaDataSource(given | once).writer(rows, overwrite=False)

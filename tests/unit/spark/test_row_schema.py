@@ -3,7 +3,7 @@
 import pytest
 
 from prokurist.errors import ConfigException
-from prokurist.spark.source.schema import COLUMNS, ddl, projected
+from prokurist.spark.row_schema import COLUMNS, ddl, projected
 
 
 def test_all_columns_are_those_of_sparks_own_source() -> None:
