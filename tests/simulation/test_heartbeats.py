@@ -209,7 +209,7 @@ def test_a_fatal_refusal_of_a_member_takes_its_partitions() -> None:
             consumer.poll(1.0)
         assert notes.heard[-1] == ("lost", [0, 1, 2, 3])
         assert not consumer.assignment()
-        assert consumer.group_metadata().generation_id == -1
+        assert not consumer._member_identity.identity.is_counted
 
 
 def test_a_broker_that_does_not_know_the_protocol() -> None:
