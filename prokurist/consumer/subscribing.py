@@ -134,8 +134,9 @@ class Subscribing(Seeking):
     def group_metadata(self) -> ConsumerGroupMetadata:
         """The member's group metadata, for a transactional producer.
 
-        It names the membership in which polls have returned records. Where the group has put
-        the member out since, it names the former one, so offsets of these records are refused.
+        It names the member as the last poll has found it. Where the group has put the member
+        out since, or has a new epoch, offsets of what that poll has returned are refused: these
+        partitions may be another member's by now.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.

@@ -105,17 +105,13 @@ class MemberIdentity:
     def of_records(self) -> Identity:
         """The identity for offsets of the records that polls have returned.
 
-        A member that was put out since is named as it was: its coordinator refuses offsets in
-        that name. Without any name it takes them, and with a later one too, for it cannot know
-        which membership the records were read in.
+        It is that of the last poll. A member that was put out since, or that has given
+        partitions back without a poll (KIP-848), is refused in that name. Without any name its
+        coordinator takes offsets, and with a later one too: it cannot know which epoch the
+        records were read in.
         """
         with self._lock:
-            present, polled = self._identity, self._polled
-            if polled is None or (
-                present.is_counted and present.incarnation == polled.incarnation
-            ):
-                return present
-            return polled
+            return self._polled or self._identity
 
     def counted(self, identity: Identity, *, reassigned: bool = False) -> None:
         """Set the identity of a member counted by the group.

@@ -371,3 +371,32 @@ def test_an_interrupt_anywhere(
         if not went_on:
             break
     assert nth > 5 * EACH
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_partitions_that_go_in_the_midst_of_a_block(version: int) -> None:
+    """B558: a consumer group takes them back without a poll; their new owner copies them."""
+    world = world_of_orders(version)
+    consumer, producer, work = pair(world, "consumer")
+    other, other_producer, other_work = pair(world, "consumer", "u")
+
+    def share() -> None:
+        """Have the other member join, and copy what it is given."""
+        for _ in range(30):
+            world.clock.sleep(1.0)
+            with suppress(errors.KafkaException):
+                copy_once(other_work, other_producer)
+
+    with consumer, producer, other, other_producer:
+        while not consumer.poll(0.5, max_records=1):
+            pass
+        consumer.seek_to_beginning()  # Of both partitions: one of them goes.
+        with suppress(errors.KafkaException), work.poll(1.0, max_records=12) as records:
+            for record in records:
+                producer.send("copies", record.value, partition=record.partition)
+            share()
+        for _ in range(20):
+            for each, its_producer in ((work, producer), (other_work, other_producer)):
+                with suppress(errors.KafkaException):
+                    copy_once(each, its_producer)
+        require_once(world)
