@@ -66,6 +66,7 @@ KEPT: Final[Mapping[str, Kept]] = {
     "MissingTopics._partitions": kept("found, or no longer assigned", ANEW),
     "FetchSession.asked": kept("the next request to that broker, or the session's end"),
     "FetchSession._ids": kept("the next request that does not ask for it"),
+    "RowWriter.ranges": kept("the end of the task"),
     "FetchSource.wishes": kept("the next request to that broker"),
     "FetchRequests._served": kept("no longer assigned, at the next look", GONE, ANEW),
     "FetchPlan._wishes": kept("the next look"),

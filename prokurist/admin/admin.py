@@ -129,7 +129,7 @@ class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum):
         except KafkaException:
             pass  # The thread has ended by itself: its calls have heard so.
         else:
-            runner.wait_for_end(ending, last)
+            runner.drive(runner.wait_for_end(ending, last))
         side.thread.join(last.remaining(runner.now()))
         CLOSED.add(self._counters)
         side.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)

@@ -77,7 +77,7 @@ class AdminCalls:
         try:
             if call.without_time:
                 runner.refuse(call)
-            runner.ask(call, Administer(call, work))
+            runner.drive(runner.ask(call, Administer(call, work)))
         except TimeoutException as late:
             if not call.timed_out:
                 raise

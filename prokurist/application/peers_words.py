@@ -51,15 +51,15 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Calls of other clients' producers, each with its counterpart here."""
 
-_ASYNCIO: Final = "in a thread: there is no client for asyncio yet"
+_ASYNCIO: Final = "in a thread: there is none for asyncio yet"
 
 PACKAGE_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "AIOConsumer": f"KafkaConsumer, {_ASYNCIO}",
+        "AIOConsumer": "prokurist.aio.KafkaConsumer",
         "AIOKafkaAdminClient": f"KafkaAdmin, {_ASYNCIO}",
-        "AIOKafkaConsumer": f"KafkaConsumer, {_ASYNCIO}",
-        "AIOKafkaProducer": "KafkaProducer: a delivery that its send returns can be awaited",
-        "AIOProducer": "KafkaProducer: a delivery that its send returns can be awaited",
+        "AIOKafkaConsumer": "prokurist.aio.KafkaConsumer",
+        "AIOKafkaProducer": "prokurist.aio.KafkaProducer",
+        "AIOProducer": "prokurist.aio.KafkaProducer",
         "AdminClient": "KafkaAdmin",
         "BrokerMetadata": "Node",
         "ConfigResource": "prokurist.admin.ConfigResource",
@@ -76,7 +76,6 @@ PACKAGE_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "Producer": "KafkaProducer",
         "SerializingProducer": "KafkaProducer, with key.serializer and value.serializer",
         "TopicAndPartition": "TopicPartition",
-        "aio": f"KafkaConsumer, {_ASYNCIO}; a delivery of a KafkaProducer can be awaited",
         "libversion": "__version__",
         "structs": "TopicPartition, OffsetAndMetadata and OffsetAndTimestamp of prokurist",
     }

@@ -63,7 +63,7 @@ def test_a_consumer_is_no_asynchronous_iterator() -> None:
         async for _ in consumer:
             pass
 
-    with pytest.raises(TypeError, match=r"no asynchronous iterator.*to_thread"):
+    with pytest.raises(TypeError, match=r"no asynchronous iterator.*prokurist.aio"):
         asyncio.run(read())
     consumer.close()
 

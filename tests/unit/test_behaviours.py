@@ -23,8 +23,8 @@ MUST_BE_REAL = (
 """Sections whose held lines want a real Kafka, with a star or without."""
 VIRTUAL = ("tests/unit", "tests/simulation")
 WHERE = {
-    "Held": VIRTUAL,
-    "On a real Kafka": ("tests/broker",),
+    "Held": (*VIRTUAL, "tests/embedded"),
+    "On a real Kafka": ("tests/broker", "tests/spark"),
     "Over real sockets": ("tests/embedded",),
 }
 
@@ -164,7 +164,10 @@ EXAMPLE = """# Behaviours
         (
             EXAMPLE,
             {1, 3},
-            ["no test in tests/unit or tests/simulation quotes B4", "B1 is held"],
+            [
+                "no test in tests/unit or tests/simulation or tests/embedded quotes B4",
+                "B1 is held",
+            ],
         ),
         (
             EXAMPLE + "*Over real sockets:* B5.",

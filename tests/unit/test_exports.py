@@ -25,6 +25,7 @@ NAMES = {
     "AdminConfig",
     "KafkaAdmin",
     "admin",
+    "ReadProcessWrite",
     "RecordMetadata",
     "ProducerRecord",
     "ProducerConfig",

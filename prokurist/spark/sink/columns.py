@@ -80,7 +80,7 @@ class SinkColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RoutedRows:
     """Rows of one batch that go to one topic, and perhaps one partition.
 
     Attributes:
@@ -100,7 +100,7 @@ class Part:
         return row if self.places is None else int(self.places[row].as_py())
 
 
-def parts_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[Part]:
+def parts_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[RoutedRows]:
     """Cut a batch into parts, each in the batch's order.
 
     Args:
@@ -112,7 +112,7 @@ def parts_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[Part]:
     by = [] if columns.topic is not None else ["topic"]
     by += ["partition"] if columns.partition else []
     if not by:
-        yield Part(columns.topic, None, batch, None)
+        yield RoutedRows(columns.topic, None, batch, None)
         return
     deciding = pa.table({name: batch.column(name) for name in by})
     ascending = [(name, "ascending") for name in by]
@@ -124,7 +124,7 @@ def parts_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[Part]:
         rows = batch.take(places)
     for group in groups.to_pylist():
         count: Any = group["count_all"]
-        yield Part(
+        yield RoutedRows(
             columns.topic if columns.topic is not None else group["topic"],
             group.get("partition"),
             rows.slice(start, count),

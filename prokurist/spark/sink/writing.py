@@ -17,7 +17,7 @@ import pyarrow as pa
 from prokurist.errors import KafkaException, TransactionAbortedException
 from prokurist.producer.producer import KafkaProducer
 from prokurist.spark.errors import SinkRowException
-from prokurist.spark.sink.columns import Part, SinkColumns, parts_of
+from prokurist.spark.sink.columns import RoutedRows, SinkColumns, parts_of
 from prokurist.types import TopicPartition, counted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Sent:
         deliveries: What becomes of them.
     """
 
-    part: Part
+    part: RoutedRows
     start: int
     row: int
     deliveries: "Deliveries"
@@ -105,7 +105,7 @@ class RowWriter:
         while self._held:
             self._look(self._held.popleft())
 
-    def _sent(self, part: Part, row: int) -> Iterator[Sent]:
+    def _sent(self, part: RoutedRows, row: int) -> Iterator[Sent]:
         """Send the rows of a part, in as many calls as it takes."""
         if part.topic is None:
             raise SinkRowException(
