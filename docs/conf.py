@@ -30,10 +30,10 @@ nitpick_ignore_regex = [
     # Neither are our own that are not meant to be imported.
     (
         r"py:class",
-        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.transacting|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
+        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.(transacting|read_process_write)|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
     ),
     (
         r"py:class",
-        r"(optional|None|Batch|Controls|Final|Headers|Path|Self|SparkSession|StreamingQuery|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
+        r"(optional|None|prokurist\.admin\.results\.[KV]|Batch|Controls|Final|Headers|Path|Self|SparkSession|StreamingQuery|timedelta|UUID|CollectorRegistry|\w+Keywords|.*Error|.*Warning)",
     ),
 ]

@@ -11,7 +11,7 @@ class OffsetSpec(IntEnum):
     """Offsets that are asked for by a name; the numbers are the protocol's."""
 
     LATEST = -1
-    """The end of the log: the next offset to be written."""
+    """The end of the log, which is the next offset to be written."""
     EARLIEST = -2
     """The start of the log."""
     MAX_TIMESTAMP = -3
