@@ -1,4 +1,4 @@
-"""Rows of a table of Spark options, and what reading any such table has in common.
+"""Rows of a table of Spark options, and the reading of any such table.
 
 Thread: any; frozen rows and pure functions.
 
@@ -35,10 +35,10 @@ class Option:
 
     Attributes:
         name: As it is written.
-        mode: What it is for.
-        default: What it is without; empty for nothing.
-        text: What it does, in a sentence or two.
-        ours: Whether Spark's own source and sink for Kafka do not know it.
+        mode: The readers or writers that take it.
+        default: Its value if it is not given; empty for none.
+        text: Its effect, in a sentence or two.
+        ours: True if Spark's own source and sink for Kafka do not know it.
     """
 
     name: str

@@ -30,7 +30,7 @@ class SinkColumns:
 
     Attributes:
         topic: The topic of all rows; None where the column `topic` has it.
-        partition: Whether there is a column `partition`.
+        partition: True if there is a column `partition`.
         headers: The column of headers, if there is one.
         timestamp: The column of timestamps, if there is one.
     """
@@ -105,7 +105,7 @@ def parts_of(batch: pa.RecordBatch, columns: SinkColumns) -> Iterator[RoutedRows
 
     Args:
         batch: The rows.
-        columns: What decides where they go.
+        columns: Their columns.
     """
     if batch.num_rows == 0:
         return

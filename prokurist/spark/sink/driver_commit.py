@@ -65,10 +65,10 @@ def commit_once(
     """Write a batch, unless the ledger shows that it is written.
 
     Args:
-        settings: What the options come to.
+        settings: The settings of the writer.
         once: Of them, those of exactly once.
-        columns: What decides which column is which.
-        batch: Which batch it is.
+        columns: The columns of the rows.
+        batch: The batch.
         rows: Its rows; not asked for if they are written.
 
     Returns:
@@ -76,7 +76,7 @@ def commit_once(
 
     Raises:
         KafkaException: It is not written, or not known to be; the ledger tells the next time.
-        LedgerException: The ledger does not show what was written before.
+        LedgerException: The ledger does not show the batches before.
         ProducerFencedException: Another driver has this `exactlyOnceId`.
         InvalidProducerEpochException: The same, found by a broker that a row was sent to.
     """
@@ -101,7 +101,7 @@ def commit_once(
 
 
 class Ledger:
-    """The entry of what was written last.
+    """The entry of the last batch.
 
     Args:
         once: The settings.

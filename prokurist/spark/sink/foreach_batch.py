@@ -1,4 +1,4 @@
-"""`kafka_sink`: a function for `foreachBatch`, which writes each batch to Kafka.
+"""`kafka_sink`: a function for `foreachBatch` that writes each batch to Kafka.
 
 `foreachBatch` has no limits of a Python sink: it takes the update mode, and pysparks of 4.0.
 

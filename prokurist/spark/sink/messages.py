@@ -74,7 +74,7 @@ class RowsMessage(WriterCommitMessage):
 
 
 def check_size(size: int, most: int) -> None:
-    """Check that rows which go by way of the driver are not too many.
+    """Check that the rows of a batch are not too many for the driver.
 
     Raises:
         RecordTooLargeException: They are.

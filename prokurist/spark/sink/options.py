@@ -1,4 +1,4 @@
-"""The options of writing with `format("prokurist")`: one table, and what is read out of it.
+"""The options of writing with `format("prokurist")`: one table, and the settings read out of it.
 
 Thread: any; a table, and frozen values made of it.
 
@@ -132,7 +132,7 @@ class ExactlyOnce:
         run: `exactlyOnceRun`.
         max_bytes: `exactlyOnceMaxBytes`.
         ledger_topic: `ledgerTopic`.
-        continues: Whether `ledgerMissing` is `continue`.
+        continues: True if `ledgerMissing` is `continue`.
         reader: Configuration of the consumer that reads the ledger.
     """
 
@@ -178,7 +178,7 @@ class SinkSettings:
         deadline = seconds(given, "writeDeadlineMs", 120_000)
         exactly_once = _exactly_once(given, topic, client)
         settings = cls(topic, _timed(client, deadline, exactly_once), deadline, exactly_once)
-        ProducerConfig(settings.client)  # What is wrong with a key of the client is said now.
+        ProducerConfig(settings.client)  # So a wrong key of the client is refused now.
         return settings
 
 
@@ -205,7 +205,7 @@ def _timed(
 def _exactly_once(
     given: Mapping[str, str], topic: str | None, client: Mapping[str, str]
 ) -> ExactlyOnce | None:
-    """Read what belongs to `delivery=exactly_once`."""
+    """Read the options of `delivery=exactly_once`."""
     if _word(given, "delivery", Delivery.AT_LEAST_ONCE, Delivery) is Delivery.AT_LEAST_ONCE:
         for row in OPTIONS:
             if row.name.startswith(("exactlyOnce", "ledger")) and row.name.lower() in given:

@@ -1,6 +1,6 @@
 """The writer that Spark calls for a stream; pyspark has it from 4.1 on.
 
-Spark pickles it, so it holds what was asked for, and no client. Process: `write` in the
+Spark pickles it, so it holds settings, and no client. Process: `write` in the
 executors' workers, `commit` and `abort` in a short one beside the driver.
 """
 

@@ -1,6 +1,6 @@
-"""The writer that Spark calls for a batch, and what a stream's has in common with it.
+"""The writer that Spark calls for a batch, and the base of that for a stream.
 
-Spark pickles them, so they hold what was asked for, and no client. Process: `write` in the
+Spark pickles them, so they hold settings, and no client. Process: `write` in the
 executors' workers, `commit` and `abort` in a short one beside the driver.
 """
 
@@ -36,8 +36,8 @@ class RowsSink:
     """Base of the writers of batches and streams.
 
     Args:
-        settings: What the options come to.
-        columns: What decides which column is which.
+        settings: The settings of the writer.
+        columns: The columns of the rows.
     """
 
     def __init__(self, settings: SinkSettings, columns: SinkColumns) -> None:
@@ -57,7 +57,7 @@ class RowsSink:
         return WrittenMessage(writer.rows, writer.ranges)
 
     def commit_batch(self, messages: Messages, number: int | None, name: str) -> None:
-        """Write what was packed; of what is written, log a line."""
+        """Write packed rows; log a line for rows that are written."""
         once = self._settings.exactly_once
         if once is None:
             log.debug("batch %s: %s", "" if number is None else number, told(messages))
@@ -113,7 +113,7 @@ def query_id() -> str:
 
 
 def told(messages: Iterable[WriterCommitMessage | None]) -> str:
-    """Return what tasks have written, by partition, in words."""
+    """Return the numbers of written rows, by partition, in words."""
     found: dict[str, int] = {}
     for each in messages:
         if isinstance(each, WrittenMessage):

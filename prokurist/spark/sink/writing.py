@@ -37,7 +37,7 @@ class Sent:
         part: The rows that it was given a part of.
         start: The first of them, by its place in the part.
         row: The place of the part's batch in the task.
-        deliveries: What becomes of them.
+        deliveries: Their outcomes.
     """
 
     part: RoutedRows
@@ -67,8 +67,8 @@ class RowWriter:
 
     Attributes:
         producer: Where they go.
-        columns: What decides which is which.
-        afterwards: What becomes of written rows after a failure.
+        columns: The columns of the rows.
+        afterwards: The fate of written rows after a failure.
         rows: How many rows were given.
         acknowledged: How many of them are acknowledged.
         ranges: Their offsets.
