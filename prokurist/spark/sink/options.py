@@ -1,4 +1,4 @@
-"""The options of writing with `format("prokurist")`: one table, and the settings read out of it.
+"""The options of writing with `format("prokurist")`: one table, and the settings from it.
 
 Thread: any; a table, and frozen values made of it.
 
