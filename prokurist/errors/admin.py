@@ -23,7 +23,9 @@ class AdminException(KafkaException):
     ) -> None:
         super().__init__(message)
         self.errors: dict[Any, KafkaException] = dict(errors or {})
-        self.may_have_happened = any(each.may_have_happened for each in self.errors.values())
+        self.may_have_happened: bool = any(
+            each.may_have_happened for each in self.errors.values()
+        )
 
 
 class IncompleteListingException(AdminException):

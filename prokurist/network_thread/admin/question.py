@@ -12,6 +12,7 @@ from prokurist.errors import (
     ThrottlingQuotaExceededException,
 )
 from prokurist.errors.timeout import seconds
+from prokurist.events.admin.items_call import ItemsCall
 from prokurist.network_thread.admin.job import UNCERTAIN, AdminJob, AdminOperation, Again
 from prokurist.network_thread.admin.patience import Patience
 from prokurist.network_thread.admin.places import Placed
@@ -46,7 +47,7 @@ class AdminQuestion(Question[Any]):
         route: Route,
         items: Sequence[Hashable],
     ) -> None:
-        self.call = job.call
+        self.call: ItemsCall = job.call
         self.left: dict[Hashable, None] = dict.fromkeys(items)
         self._job = job
         self._operation = operation

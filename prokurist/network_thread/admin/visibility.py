@@ -14,6 +14,7 @@ from prokurist.errors import (
     KafkaException,
     RetriableException,
 )
+from prokurist.events.admin.items_call import ItemsCall
 from prokurist.network_thread.admin.job import AdminJob
 from prokurist.network_thread.cluster.attempts import Question, Route, Verdict
 from prokurist.network_thread.cluster.routes import each_broker
@@ -45,7 +46,7 @@ class Sight(Question[MetadataAnswer]):
         is_seen: Callable[[str, TopicMetadata | None], bool],
         seen: Callable[[str], None],
     ) -> None:
-        self.call = job.call
+        self.call: ItemsCall = job.call
         self._left = dict.fromkeys(names)
         self._is_seen = is_seen
         self._seen = seen

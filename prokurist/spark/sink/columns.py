@@ -3,7 +3,7 @@
 Thread: any; a frozen value and one generator.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from prokurist.errors import ConfigException
 from prokurist.spark.row_schema import HEADERS, HEADERS_TYPE
 
-TYPES: Final = {
+TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "key": ("string", "binary"),
     "value": ("string", "binary"),
     "topic": ("string",),

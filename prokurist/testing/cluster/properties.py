@@ -256,7 +256,7 @@ def behind_topics() -> list[Property]:
     ]
 
 
-FIXED: Final = {
+FIXED: Final[Mapping[str, tuple[Kind, str | None]]] = {
     "advertised.listeners": (Kind.LIST, None),
     "auto.create.topics.enable": (Kind.BOOLEAN, "true"),
     "auto.leader.rebalance.enable": (Kind.BOOLEAN, "true"),

@@ -3,7 +3,8 @@
 Thread: any; tables.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from prokurist.events.admin.configs import (
     ConfigResourcesToList,
@@ -50,7 +51,7 @@ INCREMENTAL_ALTER_CONFIGS: Final = table(
 
 LIST_CONFIG_RESOURCES: Final = table("ListConfigResources", _NO_RIGHTS)
 
-OPERATIONS: Final = {
+OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     ConfigResourcesToList: AdminOperation(
         table=LIST_CONFIG_RESOURCES,
         again=Again.QUESTION,

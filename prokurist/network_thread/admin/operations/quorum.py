@@ -3,7 +3,8 @@
 Thread: any; tables.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.admin.quorum import (
@@ -88,7 +89,7 @@ def changed(_job: AdminJob, _item: object) -> QuorumChange:
     return QuorumChange(earlier_attempt=True)
 
 
-OPERATIONS: Final = {
+OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     QuorumToDescribe: AdminOperation(
         table=DESCRIBE_QUORUM,
         again=Again.QUESTION,

@@ -3,7 +3,8 @@
 Thread: any; tables.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from prokurist.events.admin.records import OffsetsToList, RecordsToDelete
 from prokurist.network_thread.admin.job import AdminJob, AdminOperation, Again, Items
@@ -65,7 +66,7 @@ def offsets_of(job: AdminJob, answer: ListOffsetsAnswer) -> ItemsAnswer:
     )
 
 
-OPERATIONS: Final = {
+OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     RecordsToDelete: AdminOperation(
         table=DELETE_RECORDS,
         again=Again.SAME,

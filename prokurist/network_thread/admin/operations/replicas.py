@@ -3,6 +3,7 @@
 Thread: any; tables, and what they say of echoes.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from prokurist.errors import InvalidReplicationFactorException
@@ -138,7 +139,7 @@ def reassignments(job: AdminJob, items: Items, seconds: float) -> AlterPartition
     return AlterPartitionReassignments(items, job.work.allow_rf_change, seconds)
 
 
-OPERATIONS: Final = {
+OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     LogDirsToDescribe: AdminOperation(
         table=DESCRIBE_LOG_DIRS,
         again=Again.QUESTION,

@@ -3,7 +3,7 @@
 Thread: any; tables, and what they say of echoes.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -346,7 +346,7 @@ async def await_deleted(job: AdminJob) -> None:
     await await_everywhere(job, is_gone, job.notes["names"])
 
 
-OPERATIONS: Final = {
+OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     TopicsToCreate: AdminOperation(
         table=CREATE_TOPICS,
         again=Again.ECHO,
