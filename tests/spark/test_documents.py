@@ -33,7 +33,7 @@ def test_it_runs(
     text = block.text.replace("localhost:9092", prokurist_kafka.direct_bootstrap)
     text = text.replace('"subscribe", "orders"', f'"subscribe", "{topic}"')
     text = text.replace("metrics_port=9108", "metrics_port=0")
-    for path in ("checkpoint", "windows", "orders"):
+    for path in ("checkpoint", "windows", "orders", "to-bills", "counts", "once"):
         # The folder of a JVM is that in which it was started.
         for option in ("checkpointLocation", "path"):
             text = text.replace(f'("{option}", "{path}")', f'("{option}", "{tmp_path / path}")')

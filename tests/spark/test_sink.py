@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-SOME = "array(struct('n' as key, encode(string(id), 'utf-8') as value), struct('m', null))"
+ONE = "struct('n' as key, encode(string(id), 'utf-8') as value)"
+SOME = f"array({ONE}, struct('m' as key, cast(null as binary) as value))"
 ROWS = (
     "case when id % 5 = 0 then null else cast(id % 7 as string) end as key",
     "case when id % 11 = 0 then null else encode(repeat('v', int(id % 90)), 'utf-8') end value",
