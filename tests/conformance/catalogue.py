@@ -181,6 +181,13 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
 """Scenarios of the consumer protocol: 4.x only. Kafka 3.9 had it in early access, and its first
 group epoch is 1 and not 2, so every request that names an epoch would be another request."""
 
+MODELLED_AS_4: Final = (
+    administering_places.log_directories,
+    administering_places.elections_on_three,
+)
+"""Scenarios in which the model answers as Kafka 4.3 alone does: 3.9 lists the replicas of a
+directory in an order of its own, and tells other configurations of a topic that is created."""
+
 ON_A_GUARDED_NODE: Final[Catalogue] = [
     (administering_security.acls_made, ("CreateAcls",)),
     (administering_security.acls_filtered, ("DescribeAcls", "DeleteAcls")),

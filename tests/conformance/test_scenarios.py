@@ -8,6 +8,7 @@ from prokurist.testing.cluster.apis import ApiName
 from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import (
     AT_TRANSACTION_VERSION_1,
+    MODELLED_AS_4,
     OF_THE_CONSUMER_PROTOCOL,
     ON_A_GUARDED_NODE,
     ON_A_NODE_OF_ITS_OWN,
@@ -46,6 +47,12 @@ def hold(pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
 EVERYTHING = [*ON_ONE_NODE, *OF_THE_CONSUMER_PROTOCOL]
 
 
+def skip_other_kinds_of_39(version: str, scenario: Scenario) -> None:
+    """Skip a scenario whose answers the model has as Kafka 4.3 gives them."""
+    if version == "3.9.2" and scenario in MODELLED_AS_4:
+        pytest.skip("the model answers as Kafka 4.3 alone does")
+
+
 @pytest.mark.parametrize(
     ("scenario", "apis"), EVERYTHING, ids=[each.__name__ for each, _ in EVERYTHING]
 )
@@ -55,6 +62,7 @@ def test_one_node(
     """The requests of a scenario, sent to one node."""
     if (scenario, apis) in OF_THE_CONSUMER_PROTOCOL and version == "3.9.2":
         pytest.skip("Kafka 3.9 had the consumer protocol in early access: other epochs")
+    skip_other_kinds_of_39(version, scenario)
     hold(pair, version, scenario, apis)
 
 
@@ -167,4 +175,5 @@ def test_three_nodes(
     pair_of_three: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
 ) -> None:
     """The requests of a scenario, sent to three nodes."""
+    skip_other_kinds_of_39(version, scenario)
     hold(pair_of_three, version, scenario, apis)
