@@ -1,4 +1,4 @@
-"""What the tasks and the driver of Spark do to write, without Spark: over real sockets."""
+"""Writing by tasks and driver of Spark, without Spark: over real sockets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -198,7 +198,7 @@ def once(
 
 
 def visible(broker: EmbeddedBroker) -> list[bytes]:
-    """What a reader of committed records sees."""
+    """The values that readers of committed records see."""
     return sorted(
         value for log in logs(broker, isolation="read_committed") for value in log if value
     )

@@ -72,7 +72,7 @@ def test_a_lost_answer_to_a_deletion_is_judged(world: World, admin: KafkaAdmin) 
 def test_a_repetition_deletes_no_topic_that_was_made_meanwhile(
     world: World, admin: KafkaAdmin
 ) -> None:
-    """B601: the first attempt has deleted it; another client creates it anew; it stays."""
+    """B601: the first attempt has deleted it; another client creates it again; it stays."""
     world.control.cut("DeleteTopics", times=1, applied=True)
     world.at(world.clock.time + 0.05, lambda: world.control.create_topic("orders", 1))
     assert admin.delete_topic("orders", timeout=10).earlier_attempt

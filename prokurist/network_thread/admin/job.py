@@ -167,7 +167,7 @@ class AdminJob:
         return max(LEAST, min(left, self.tools.attempt, MOST / SHARE) * SHARE)
 
     def items_of(self, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
-        """What is asked for some items."""
+        """The request for some items."""
         items = self.work.items
         return {key: items.get(key) for key in keys}
 

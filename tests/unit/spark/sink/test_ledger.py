@@ -70,5 +70,5 @@ def test_a_run_is_known_by_its_name() -> None:
 
 @pytest.mark.parametrize("metadata", ["", "{", "[]", "7", '{"x": 1}'])
 def test_an_entry_of_something_else_names_nobody(metadata: str) -> None:
-    """Somebody else has committed to the group: the number stands."""
+    """Another client has committed to the group: the number stands."""
     assert named_in(OffsetAndMetadata(3, metadata=metadata)) == ""
