@@ -146,7 +146,8 @@ class Judge:
         """It owns less: the listener has done what it had to."""
         for partition in partitions:
             mine = [each for each in self._tenures[partition] if each.life is life]
-            mine[-1].until = now
+            if mine:  # Without one, `on_revoking` has said so.
+                mine[-1].until = now
 
     def on_lost(self, life: Life, now: float, partitions: list[int]) -> None:
         """It owns less, and others may know before it does."""

@@ -166,6 +166,7 @@ class Member:
         self._next: dict[int, int] = {}
         self._reads = 0
         self._in_callbacks = 0.0
+        self._refused: frozenset[TopicPartition] = frozenset()
         keys = {
             "bootstrap_servers": duty.bootstrap,
             "group_id": duty.group,
@@ -192,8 +193,11 @@ class Member:
         with self._callback():
             raises = self._lot.random() < CALLBACK_HICCUPS
             if raises and self._duty.flavour == "consumer":
-                # It is called again, and nothing is read before (B412).
+                # It is called again, and nothing is read before (B412). Where the member leaves
+                # first, they are revoked and never stood in the journal.
+                self._refused |= partitions
                 raise Hiccup("the listener raises")
+            self._refused -= partitions
             generation = self._reader.core.group_metadata().generation_id
             self._journal.write("assigned", [generation, numbers(partitions)])
             if raises:
@@ -202,6 +206,7 @@ class Member:
     def on_partitions_revoked(self, partitions: frozenset[TopicPartition]) -> None:
         """See `ConsumerRebalanceListener`; most styles commit here."""
         with self._callback():
+            partitions = self._owned(partitions)
             self._journal.write("revoking", numbers(partitions))
             if self._duty.style not in ("auto", "sync"):
                 self._commit_sync()
@@ -211,6 +216,7 @@ class Member:
     def on_partitions_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """See `ConsumerRebalanceListener`."""
         with self._callback():
+            partitions = self._owned(partitions)
             self._journal.write("lost", numbers(partitions))
             self._forget(partitions)
 
@@ -334,6 +340,12 @@ class Member:
             yield
         finally:
             self._in_callbacks += time.monotonic() - began
+
+    def _owned(self, partitions: frozenset[TopicPartition]) -> frozenset[TopicPartition]:
+        """Return those that the journal has as assigned."""
+        owned = partitions - self._refused
+        self._refused -= partitions
+        return owned
 
     def _forget(self, partitions: frozenset[TopicPartition]) -> None:
         for tp in partitions:
