@@ -27,7 +27,7 @@ from prokurist import (
     errors,
 )
 from tests.chaos.journal import Journal
-from tests.chaos.readers import CALL, CLOSE, POLL, READERS, REFUSED, Came, Hiccup
+from tests.chaos.readers import CALL, CLOSE, EVERY, POLL, READERS, REFUSED, Came, Hiccup
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
 from tests.oracles.watching import requests_of
 from tests.soak.lateness import starved_since, thread_waits
@@ -235,9 +235,12 @@ class Member:
         if records:
             self._reads += 1
             self._process(records)
-        if self._lot.random() < 0.01:
+        # As often for each record, whether polls return one or many: who reads one by one and
+        # paused as often for each poll would never catch up with the writer.
+        share = min(1.0, EVERY / self._reader.every)
+        if self._lot.random() < 0.01 * share:
             self._ask()
-        if self._lot.random() < 0.005:
+        if self._lot.random() < 0.005 * share:
             time.sleep(self._lot.uniform(0.1, 2.0))
 
     def leave(self) -> None:
