@@ -11,6 +11,8 @@ SOURCES := $(shell git ls-files -co --exclude-standard -- prokurist 2>/dev/null 
 # What is drawn at random goes by it, too: a replay tells it.
 PYTHONHASHSEED ?= $(shell od -An -N2 -tu2 /dev/urandom | tr -d ' ')
 export PYTHONHASHSEED := $(PYTHONHASHSEED)
+# Tests start hundreds of processes, and each would compile three hundred modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers chaos-transactions conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker wheels clean
