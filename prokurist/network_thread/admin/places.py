@@ -46,6 +46,7 @@ class Placed:
         refute: Called when the broker has not answered, or is the wrong one.
 
     Attributes:
+        node: The same.
         lane: The same.
         is_used: True once an attempt has ended.
     """
@@ -60,13 +61,17 @@ class Placed:
     ) -> None:
         self.lane: Lane = lane
         self.is_used: bool = False
-        self._node = node
+        self.node: Final = node
         self._refute = refute
+
+    def again(self) -> "Placed":
+        """The route of another attempt to the same broker."""
+        return Placed(self.node, self.lane, self._refute)
 
     async def find(self, call: Call) -> Node | None:
         """See `Route`."""
         del call
-        return self._node
+        return self.node
 
     def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`."""
@@ -85,7 +90,7 @@ class Placed:
         return None
 
     def __repr__(self) -> str:
-        return f"Placed({self._node})"
+        return f"Placed({self.node})"
 
 
 def in_requests(job: AdminJob, items: Sequence[Hashable]) -> Iterator[list[Hashable]]:
