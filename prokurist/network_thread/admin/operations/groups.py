@@ -19,9 +19,9 @@ from prokurist.events.admin.groups import (
 )
 from prokurist.events.admin.items_call import Outcome
 from prokurist.network_thread.admin.job import AdminJob, AdminOperation, Again, Groups, Items
+from prokurist.network_thread.admin.patience import ask_any
 from prokurist.network_thread.admin.places import Placed, by_coordinator, every_broker
 from prokurist.network_thread.broker_errors import UNKNOWN_TOPIC_OR_PARTITION
-from prokurist.network_thread.cluster.routes import AnyBroker
 from prokurist.network_thread.error_actions import METADATA, Action, table
 from prokurist.network_thread.operations.operation import Withdrawn, all_of, begin
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer
@@ -180,8 +180,7 @@ async def at_the_coordinator(job: AdminJob, items: Sequence[Hashable]) -> Groups
 
 async def offsets_topic_is_missing(job: AdminJob) -> bool:
     """Return True if the cluster has had no group yet: looking for one would begin its log."""
-    brokers = job.tools.metadata.brokers
-    answer = await job.ask(AnyBroker(brokers), Metadata((OFFSETS_TOPIC,)), METADATA)
+    answer = await ask_any(job, Metadata((OFFSETS_TOPIC,)), METADATA)
     return any(
         each.name == OFFSETS_TOPIC and each.error == UNKNOWN_TOPIC_OR_PARTITION
         for each in answer.topics
