@@ -25,11 +25,12 @@ from prokurist.errors import (
     UnknownTopicOrPartitionException,
 )
 from prokurist.testing.kafka import RealKafka
-from tests.broker.test_admin import RELEASES, losing_answers, started
+from tests.broker.test_admin import RELEASES, started
 
 pytestmark = pytest.mark.kafka
 
 NAMES = count()
+DELETE_GROUPS = 42
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -69,6 +70,28 @@ def reading(kafka: RealKafka, group: str, topic: str, protocol: str) -> Iterator
         consumer.subscribe([topic])
         consumer.wait_until_ready(30.0)
         yield consumer
+
+
+@contextmanager
+def losing_the_answer(kafka: RealKafka, api_key: int) -> Iterator[None]:
+    """Lose the answer to the first request of an API."""
+    asked: list[bool] = []
+
+    def watch(data: bytes) -> bytes:
+        if int.from_bytes(data[4:6]) == api_key and not asked:
+            asked.append(True)
+        return data
+
+    def lose(data: bytes) -> bytes:
+        if asked == [True]:
+            asked.append(False)
+            return b""
+        return data
+
+    proxy = kafka.proxy(0)
+    with proxy.change(watch, "to_broker"), proxy.change(lose, "to_client"):
+        yield
+    assert asked == [True, False]
 
 
 def partitions(topic: str) -> list[TopicPartition]:
@@ -219,18 +242,20 @@ def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> N
 
 
 def test_the_answer_to_a_deletion_is_lost() -> None:
-    """B601: the repetition finds no such group: this call has deleted it."""
+    """B601, B622: the repetition finds no group, so this call has deleted it.
+
+    Before the first group nothing is looked up.
+    """
     with (
         started(RealKafka(controls=True)) as kafka,
         KafkaAdmin(bootstrap_servers=kafka.bootstrap, request_timeout_ms=2000) as admin,
     ):
-        # B622: before the first group, nothing is looked up.
         with pytest.raises(GroupIdNotFoundException):
             admin.describe_group("billing", timeout=30)
         assert "__consumer_offsets" not in admin.list_topics(internal=True, timeout=30)
         admin.create_topic("orders", 1, wait=True, timeout=30)
         orders = TopicPartition("orders", 0)
         admin.alter_offsets("billing", {orders: 5}, timeout=30).check()
-        with losing_answers(kafka, 1.5):
+        with losing_the_answer(kafka, DELETE_GROUPS):
             deleted = admin.delete_groups(["billing"], timeout=20)["billing"]
         assert deleted.earlier_attempt
