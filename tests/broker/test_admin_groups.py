@@ -107,7 +107,7 @@ def protocols(kafka: RealKafka) -> list[str]:
 def test_groups_are_listed_and_described(
     kafka: RealKafka, admin: KafkaAdmin, topic: str
 ) -> None:
-    """B619–B621: groups of each protocol, one without members, and one that is not there."""
+    """B619, B620, B621: a group of each protocol, one without members, and a missing one."""
     tps = partitions(topic)
     idle, nope = f"{topic}-idle", f"{topic}-nope"
     admin.alter_offsets(idle, {tps[0]: 5}, timeout=30).check()
