@@ -86,6 +86,14 @@ from prokurist.types.topics import (
     TopicDescription,
     TopicListing,
 )
+from prokurist.types.transactions import (
+    ActiveProducer,
+    FencedProducer,
+    HangingTransaction,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 
 __all__ = [
     "ALL",
@@ -97,6 +105,7 @@ __all__ = [
     "AclPattern",
     "AclPermission",
     "AclResource",
+    "ActiveProducer",
     "AlteredUser",
     "Append",
     "Cancel",
@@ -119,12 +128,14 @@ __all__ = [
     "Everyone",
     "FeatureLevels",
     "FeatureUpdate",
+    "FencedProducer",
     "Group",
     "GroupKind",
     "GroupLags",
     "GroupListing",
     "GroupMember",
     "GroupState",
+    "HangingTransaction",
     "KafkaAdmin",
     "ListedOffset",
     "Listing",
@@ -158,5 +169,8 @@ __all__ = [
     "TopicDescription",
     "TopicListing",
     "Topology",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
     "Upgrade",
 ]

@@ -18,6 +18,7 @@ from prokurist.network_thread.admin.operations import (
     records,
     replicas,
     topics,
+    transactions,
 )
 
 OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
@@ -29,6 +30,7 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **quorum.OPERATIONS,
     **groups.OPERATIONS,
     **access.OPERATIONS,
+    **transactions.OPERATIONS,
 }
 """The operation of each kind of work."""
 
