@@ -121,7 +121,7 @@ def test_fencing_is_not_repeated(world: World, admin: KafkaAdmin) -> None:
 
 
 def test_a_hanging_transaction_is_found_and_aborted(world: World, admin: KafkaAdmin) -> None:
-    """B635: open in a partition, and unknown to its coordinator."""
+    """B635, B657: open in a partition, and unknown to its coordinator."""
     began(world, "alive")
     found = hanging_in(world, admin, "gone")
     assert found.partition == ORDERS
