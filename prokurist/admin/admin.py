@@ -19,6 +19,7 @@ from prokurist.admin.lag import Lag
 from prokurist.admin.quorum import Quorum
 from prokurist.admin.records import Records
 from prokurist.admin.replicas import Replicas
+from prokurist.admin.share import Share
 from prokurist.admin.topics import Topics
 from prokurist.admin.transactions import Transactions
 from prokurist.application import at_exit
@@ -47,7 +48,17 @@ CLOSE: Final = 5.0
 
 
 class KafkaAdmin(
-    Topics, Configs, ClusterCalls, Records, Replicas, Quorum, Groups, Lag, Access, Transactions
+    Topics,
+    Configs,
+    ClusterCalls,
+    Records,
+    Replicas,
+    Quorum,
+    Groups,
+    Lag,
+    Access,
+    Transactions,
+    Share,
 ):
     """An admin client in which every call answers by its deadline, item by item.
 

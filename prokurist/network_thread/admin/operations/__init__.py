@@ -17,6 +17,7 @@ from prokurist.network_thread.admin.operations import (
     quorum,
     records,
     replicas,
+    share,
     topics,
     transactions,
 )
@@ -29,6 +30,7 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **replicas.OPERATIONS,
     **quorum.OPERATIONS,
     **groups.OPERATIONS,
+    **share.OPERATIONS,
     **access.OPERATIONS,
     **transactions.OPERATIONS,
 }
