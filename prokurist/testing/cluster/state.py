@@ -25,6 +25,7 @@ from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.images import Images, Lag
 from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.telemetry import TelemetryReceiver
+from prokurist.testing.cluster.tokens import Tokens
 from prokurist.testing.cluster.topic_config import TopicConfig
 from prokurist.testing.cluster.topics import (
     TOPIC_IDS,
@@ -55,11 +56,13 @@ class State:
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
         denied_transactions: Transactional ids likewise.
+        missing_logs: The coordinators' logs that do not exist yet.
         auto_create: True if Metadata requests create missing topics.
         group_settings: The brokers' configuration of groups.
         transactions: The transactional ids, and the brokers' configuration of them.
         configs: The configurations that an administrator may change.
         acls: Access control lists; they are kept, and not enforced.
+        tokens: Delegation tokens; no listener takes one.
         scram_users: Iterations by mechanism, of each user with SCRAM credentials.
         quotas: Quotas by key, of each entity; they are kept, and not enforced.
         followers_serve: True if consumers may read from followers, and get a preferred replica
@@ -88,11 +91,13 @@ class State:
     denied_topics: set[str] = field(default_factory=set)
     denied_groups: set[str] = field(default_factory=set)
     denied_transactions: set[str] = field(default_factory=set)
+    missing_logs: set[str] = field(default_factory=set)
     auto_create: bool = False
     group_settings: GroupSettings = field(default_factory=GroupSettings)
     transactions: Transactions = field(default_factory=Transactions)
     configs: Configs = field(default_factory=Configs)
     acls: Acls = field(default_factory=Acls)
+    tokens: Tokens = field(default_factory=Tokens)
     scram_users: dict[str, dict[int, int]] = field(default_factory=dict)
     quotas: dict[frozenset[tuple[str, str | None]], dict[str, float]] = field(
         default_factory=dict

@@ -10,12 +10,16 @@ from typing import Any, Final
 from prokurist.events.admin.work import Work
 from prokurist.network_thread.admin.job import AdminOperation
 from prokurist.network_thread.admin.operations import (
+    access,
     cluster,
     configs,
+    groups,
     quorum,
     records,
     replicas,
+    share,
     topics,
+    transactions,
 )
 
 OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
@@ -25,6 +29,10 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **records.OPERATIONS,
     **replicas.OPERATIONS,
     **quorum.OPERATIONS,
+    **groups.OPERATIONS,
+    **share.OPERATIONS,
+    **access.OPERATIONS,
+    **transactions.OPERATIONS,
 }
 """The operation of each kind of work."""
 
