@@ -6,6 +6,7 @@ May import: `assembly`, `application`, `events` and the vocabulary; not the othe
 """
 
 from prokurist.admin.admin import KafkaAdmin
+from prokurist.admin.lag import GroupLags
 from prokurist.admin.results import Listing, Results
 from prokurist.types.clusters import ClusterDescription
 from prokurist.types.configs import (
@@ -20,6 +21,24 @@ from prokurist.types.configs import (
     ResourceKind,
     Set,
     Subtract,
+)
+from prokurist.types.groups import (
+    ALL,
+    DeletedGroup,
+    Everyone,
+    Group,
+    GroupKind,
+    GroupListing,
+    GroupMember,
+    GroupState,
+    MemberToRemove,
+    PartitionLag,
+    RemovedMember,
+    StreamsProcess,
+    StreamsTask,
+    StreamsTasks,
+    Subtopology,
+    Topology,
 )
 from prokurist.types.operations import AclOperation
 from prokurist.types.quorums import (
@@ -51,6 +70,7 @@ from prokurist.types.topics import (
 )
 
 __all__ = [
+    "ALL",
     "AclOperation",
     "Append",
     "Cancel",
@@ -64,29 +84,45 @@ __all__ = [
     "CreatedPartitions",
     "CreatedTopic",
     "Delete",
+    "DeletedGroup",
     "DeletedTopic",
     "Election",
+    "Everyone",
     "FeatureLevels",
     "FeatureUpdate",
+    "Group",
+    "GroupKind",
+    "GroupLags",
+    "GroupListing",
+    "GroupMember",
+    "GroupState",
     "KafkaAdmin",
     "ListedOffset",
     "Listing",
     "LogDir",
+    "MemberToRemove",
     "NewPartitions",
     "NewTopic",
     "OffsetSpec",
+    "PartitionLag",
     "QuorumChange",
     "QuorumDescription",
     "QuorumReplica",
     "Reassignment",
     "ReassignmentAccepted",
+    "RemovedMember",
     "Replica",
     "ReplicaInLogDir",
     "ResourceKind",
     "Results",
     "Set",
+    "StreamsProcess",
+    "StreamsTask",
+    "StreamsTasks",
+    "Subtopology",
     "Subtract",
     "TopicDescription",
     "TopicListing",
+    "Topology",
     "Upgrade",
 ]

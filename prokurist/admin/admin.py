@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from prokurist.admin.cluster import ClusterCalls
 from prokurist.admin.configs import Configs
+from prokurist.admin.groups import Groups
+from prokurist.admin.lag import Lag
 from prokurist.admin.quorum import Quorum
 from prokurist.admin.records import Records
 from prokurist.admin.replicas import Replicas
@@ -42,7 +44,7 @@ CLOSE: Final = 5.0
 """Seconds for a `close` that is given no timeout: nothing is left to do but to end a thread."""
 
 
-class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum):
+class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum, Groups, Lag):
     """An admin client in which every call answers by its deadline, item by item.
 
     Many threads may use one. A call about several items returns `Results`: what has succeeded

@@ -91,6 +91,14 @@ class AdminCalls:
             raise error
         return outcomes
 
+    def _until(self, timeout: float | timedelta | None) -> Deadline:
+        """Begin a call of several steps: from here on its deadline stands."""
+        return Deadline.after(self._clock.now(), self._default if timeout is None else timeout)
+
+    def _left(self, deadline: Deadline) -> float:
+        """The seconds of the next step."""
+        return deadline.remaining(self._clock.now())
+
     # --- within ----------------------------------------------------------------------------
 
     def _built(self) -> AdminSide:

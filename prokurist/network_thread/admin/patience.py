@@ -4,6 +4,8 @@ Thread: the network thread alone.
 
 - A question is asked of another broker when the first is silent for a third of the time that
   is left, and for five seconds at most.
+- Questions that prepare others go by the same rule (`ask_any`), and leave a silent broker
+  among the suspects, which look-ups of coordinators pass over.
 - A change is not: the silent broker might make it later, behind a change that follows. So a
   change goes to a broker that has just answered a question (`AnsweringBroker`).
 - Each broker is passed over once for each question: where all are slow, one is waited for.
@@ -13,12 +15,16 @@ from typing import Any, Final, TypeVar
 
 from prokurist.errors import KafkaException, RetriableException
 from prokurist.events.call import Call
-from prokurist.network_thread.admin.job import AdminTools
-from prokurist.network_thread.cluster.routes import Controller
+from prokurist.network_thread.admin.job import AdminJob, AdminTools
+from prokurist.network_thread.cluster.attempts import OneRequest, Route
+from prokurist.network_thread.cluster.routes import AnyBroker, Controller
+from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer
+from prokurist.network_thread.error_actions import ErrorTable
 from prokurist.network_thread.operations.interruptible import Interruptible
 from prokurist.network_thread.operations.operation import Promise, Withdrawn, begin
 from prokurist.network_thread.wire.metadata import Metadata
+from prokurist.network_thread.wire.request import Request
 from prokurist.types import Node
 
 Response = TypeVar("Response")
@@ -76,6 +82,32 @@ class Patience:
 
     def __repr__(self) -> str:
         return f"Patience({len(self._passed)} passed over)"
+
+
+class PatientRequest(OneRequest[Response]):
+    """A question to any broker, with bounded silence."""
+
+    def __init__(
+        self, job: AdminJob, route: Route, request: Request[Response], table: ErrorTable
+    ) -> None:
+        super().__init__(route, request, table, job.call, effect=False, note=None, failure=None)
+        self._patience = Patience(job.tools, job.call)
+
+    def send(self, client: NetworkClient, node: Node) -> Promise[Answer[Response]]:
+        """See `Question`."""
+        return self._patience.bound(node, super().send(client, node))
+
+
+async def ask_any(job: AdminJob, request: Request[Response], table: ErrorTable) -> Response:
+    """Ask any broker, and pass over those that are silent.
+
+    Raises:
+        KafkaException: No other attempt can help.
+    """
+    route = AnyBroker(job.tools.metadata.brokers)
+    question = PatientRequest(job, route, request, table)
+    await job.tools.attempts.ask(route, question)
+    return question.response
 
 
 class AnsweringBroker(Controller):

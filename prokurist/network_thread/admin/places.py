@@ -19,7 +19,7 @@ from typing import Any, Final
 from prokurist.errors import KafkaException
 from prokurist.events.call import Call
 from prokurist.network_thread.admin.job import AdminJob, Again, Groups, Place
-from prokurist.network_thread.admin.patience import AnsweringBroker
+from prokurist.network_thread.admin.patience import AnsweringBroker, ask_any
 from prokurist.network_thread.broker_errors import (
     LEADER_NOT_AVAILABLE,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -29,7 +29,7 @@ from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.routes import AnyBroker, Broker
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.error_actions import METADATA, Action
-from prokurist.network_thread.wire.metadata import CoordinatorOf
+from prokurist.network_thread.wire.metadata import CoordinatorOf, Metadata
 from prokurist.types import Node, TopicPartition
 
 UNKNOWN_FOR: Final = 2.0
@@ -46,6 +46,7 @@ class Placed:
         refute: Called when the broker has not answered, or is the wrong one.
 
     Attributes:
+        node: The same.
         lane: The same.
         is_used: True once an attempt has ended.
     """
@@ -60,13 +61,17 @@ class Placed:
     ) -> None:
         self.lane: Lane = lane
         self.is_used: bool = False
-        self._node = node
+        self.node: Final = node
         self._refute = refute
+
+    def again(self) -> "Placed":
+        """The route of another attempt to the same broker."""
+        return Placed(self.node, self.lane, self._refute)
 
     async def find(self, call: Call) -> Node | None:
         """See `Route`."""
         del call
-        return self._node
+        return self.node
 
     def note_failure(self, node: Node, error: KafkaException) -> KafkaException:
         """See `Route`."""
@@ -85,7 +90,7 @@ class Placed:
         return None
 
     def __repr__(self) -> str:
-        return f"Placed({self._node})"
+        return f"Placed({self.node})"
 
 
 def in_requests(job: AdminJob, items: Sequence[Hashable]) -> Iterator[list[Hashable]]:
@@ -132,8 +137,8 @@ async def every_broker(job: AdminJob, items: Sequence[Hashable]) -> Groups:
     metadata = job.tools.metadata
     numbers: list[Any] = list(items)
     if not numbers:
-        cluster = await metadata.refreshed(job.call, "the brokers that there are")
-        numbers = sorted(cluster.nodes)
+        answer = await ask_any(job, Metadata(()), METADATA)
+        numbers = sorted(each.id for each in answer.brokers)
         for number in numbers:
             job.call.add(number)
     return [(Broker(metadata, number, may_leave=True), [number]) for number in numbers]
@@ -186,6 +191,9 @@ def by_coordinator(kind: CoordinatorOf, key_of: Callable[[Any], str] = str) -> P
 
     async def place(job: AdminJob, items: Sequence[Hashable]) -> Groups:
         keys = {item: key_of(item) for item in items}
+        if kind not in job.notes:
+            # A broker that is silent would keep the look-up waiting.
+            await ask_any(job, Metadata(()), METADATA)
         found = await job.tools.coordinators.find_all(job.call, kind, keys.values())
         # Kept for as long as the job lasts: a coordinator is forgotten with its last user.
         known: dict[str, Coordinator] = job.notes.setdefault(kind, {})

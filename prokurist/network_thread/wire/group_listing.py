@@ -37,11 +37,13 @@ class ListGroupsAnswer:
         error: 0, or why there are none.
         groups: The groups.
         throttle: Seconds that the broker wants to be left alone.
+        broker: The broker's id, as the request has it.
     """
 
     error: int
     groups: tuple[ListedGroup, ...]
     throttle: float = 0.0
+    broker: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,14 @@ class ListGroups:
     """Asks a broker for the groups that it coordinates.
 
     Groups of all states and types are asked for, so nothing is ever left out.
+
+    Attributes:
+        broker: The broker's id, which is repeated in the answer; None where it is not needed.
     """
 
     api: ClassVar[Api] = LIST_GROUPS
+
+    broker: int | None = None
 
     def limits(self) -> Iterator[Limit]:
         """Yield no limits: every version will do."""
@@ -72,4 +79,4 @@ class ListGroups:
             )
             for row in body["groups"]
         )
-        return ListGroupsAnswer(body["error_code"], groups, throttle(body))
+        return ListGroupsAnswer(body["error_code"], groups, throttle(body), self.broker)

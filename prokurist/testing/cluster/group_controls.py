@@ -82,6 +82,11 @@ class GroupControls(Steering):
             cluster.state.changed(now)
         return Fault(f"deny {topic or ''} {group or ''} {transaction or ''}", undo)
 
+    def lose_coordinators(self) -> None:
+        """Forget the logs of coordinators, as of a new cluster: the next look-up begins one."""
+        with self._change() as (cluster, _):
+            cluster.state.missing_logs |= {"__consumer_offsets", "__transaction_state"}
+
     def offer(self, api: ApiName, oldest: int, newest: int) -> None:
         """Offer other versions of an API from now on, as older brokers do."""
         with self._change() as (cluster, _):

@@ -55,6 +55,7 @@ class State:
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
         denied_transactions: Transactional ids likewise.
+        missing_logs: The coordinators' logs that do not exist yet.
         auto_create: True if Metadata requests create missing topics.
         group_settings: The brokers' configuration of groups.
         transactions: The transactional ids, and the brokers' configuration of them.
@@ -88,6 +89,7 @@ class State:
     denied_topics: set[str] = field(default_factory=set)
     denied_groups: set[str] = field(default_factory=set)
     denied_transactions: set[str] = field(default_factory=set)
+    missing_logs: set[str] = field(default_factory=set)
     auto_create: bool = False
     group_settings: GroupSettings = field(default_factory=GroupSettings)
     transactions: Transactions = field(default_factory=Transactions)

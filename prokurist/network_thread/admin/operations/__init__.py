@@ -12,6 +12,7 @@ from prokurist.network_thread.admin.job import AdminOperation
 from prokurist.network_thread.admin.operations import (
     cluster,
     configs,
+    groups,
     quorum,
     records,
     replicas,
@@ -25,6 +26,7 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **records.OPERATIONS,
     **replicas.OPERATIONS,
     **quorum.OPERATIONS,
+    **groups.OPERATIONS,
 }
 """The operation of each kind of work."""
 

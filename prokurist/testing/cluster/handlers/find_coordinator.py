@@ -13,6 +13,8 @@ GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
 SEVERAL_FROM: Final = 4
+LOGS: Final = {GROUP: "__consumer_offsets", TRANSACTION: "__transaction_state"}
+"""The logs of coordinators, by the type of their keys."""
 
 
 def handle(state: State, request: Any, context: Context) -> Values:
@@ -27,6 +29,11 @@ def handle(state: State, request: Any, context: Context) -> Values:
 def coordinator(state: State, key: str, key_type: int, context: Context) -> Values:
     """The coordinator of one key, or why there is none."""
     code = int(context.refusals.whole())
+    log = LOGS.get(key_type)
+    if log in state.missing_logs:
+        # It is being created, and has a leader soon.
+        state.missing_logs.discard(log)
+        code = code or ErrorCode.coordinator_not_available
     find = state.transaction_coordinator if key_type == TRANSACTION else state.coordinator
     node_id = find(key)
     if code:

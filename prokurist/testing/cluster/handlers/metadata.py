@@ -13,6 +13,8 @@ from prokurist.testing.cluster.wire import Values
 TOPIC_OPERATIONS: Final = 0b1101_1111_1000
 CLUSTER_OPERATIONS: Final = 0b1_1111_1010_0000
 NOT_ASKED_FOR: Final = -(1 << 31)
+LOGS: Final = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Logs of coordinators: there from the beginning, unless a control says otherwise."""
 IDS_SHOWN_FROM: Final = 10
 IDS_ASKED_FROM: Final = 12
 
@@ -102,6 +104,9 @@ def by_name(state: State, name: str, context: Context, *, may_create: bool) -> V
         code = ErrorCode.invalid_topic_exception
     elif name in state.denied_topics:
         code = ErrorCode.topic_authorization_failed
+    elif topic is None and name in LOGS and name not in state.missing_logs:
+        # Its partitions are kept elsewhere, and no client reads them.
+        code = ErrorCode.none
     elif topic is None:
         # A broker that makes the topic says so only when asked again.
         code = ErrorCode.unknown_topic_or_partition

@@ -1,0 +1,201 @@
+"""The lag of groups, in one call of several steps.
+
+Thread: any application thread.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from prokurist.admin.arguments import named
+from prokurist.admin.calls import AdminCalls
+from prokurist.admin.groups import GROUPS, each_once
+from prokurist.admin.results import Results, listing_of
+from prokurist.errors import IllegalStateException
+from prokurist.events.admin.groups import GroupOffsetsToFetch, GroupsToDescribe, GroupsToList
+from prokurist.events.admin.items_call import Outcome
+from prokurist.events.admin.records import OffsetsToList
+from prokurist.events.admin.topics import TopicsToDescribe
+from prokurist.events.clock import Deadline
+from prokurist.types import TopicPartition
+from prokurist.types.groups import Group, GroupKind, PartitionLag
+from prokurist.types.records import OffsetSpec
+
+LAG = "lag"
+READING = frozenset(
+    {GroupKind.CLASSIC.value, GroupKind.CONSUMER.value, GroupKind.STREAMS.value}
+)
+"""Kinds of groups that commit an offset for each partition."""
+CONNECT = "connect"
+
+
+class GroupLags(Results[str, Results[TopicPartition, PartitionLag]]):
+    """The lag of groups, by group and partition; each partition has an error of its own."""
+
+    __slots__ = ()
+
+    def total(self, group: str) -> int:
+        """The lag of a group in all its partitions.
+
+        Raises:
+            AdminException: The lag in some partition is not known.
+            KafkaException: The group's is not.
+        """
+        return sum(each.lag for each in self[group].check().values())
+
+
+class Lag(AdminCalls):
+    """The call of `KafkaAdmin` for the lag of groups."""
+
+    def lag(
+        self,
+        groups: Iterable[str] | None = None,
+        *,
+        read_committed: bool = False,
+        newest: bool = False,
+        timeout: float | timedelta | None = None,
+    ) -> GroupLags:
+        """Return the lag of groups in the partitions that they read.
+
+        Partitions are those with a committed offset, those that members have, and those of
+        topics that members subscribe to by name. Offsets within open transactions count as not
+        committed yet. A share group has its lag in its own offsets, and is an error here.
+
+        Args:
+            groups: Their names; None for all groups that commit offsets.
+            read_committed: True if a log ends where the first open transaction begins.
+            newest: True to look the greatest timestamp of each log up as well.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            A row for each partition of each group; `total(group)` sums them up.
+
+        Raises:
+            IncompleteListingException: All groups were meant, and a broker has not answered.
+            KafkaException: Nothing could be asked, as with wrong credentials.
+        """
+        deadline = self._until(timeout)
+        names = (
+            self._reading_groups(deadline)
+            if groups is None
+            else named("groups", groups, example=GROUPS)
+        )
+        items = dict.fromkeys(names)
+        described = self._ended(LAG, GroupsToDescribe(items), self._left(deadline))
+        readers = {name: None for name in items if refusal_of(described[name]) is None}
+        offsets = self._ended(LAG, GroupOffsetsToFetch(readers), self._left(deadline))
+        subscribed = self._partitions(described, readers, deadline)
+        parts: dict[str, dict[TopicPartition, Outcome]] = {}
+        for name in readers:
+            committed = offsets[name].value if offsets[name].error is None else {}
+            # A partition of a group is written once, whatever it is there for.
+            wanted = dict.fromkeys([*committed, *members_of(described[name].value)])
+            for topic in subscribed_topics(described[name].value):
+                wanted |= dict.fromkeys(subscribed.get(topic, ()))
+            parts[name] = {tp: committed.get(tp, Outcome()) for tp in sorted(wanted)}
+        every = dict.fromkeys(tp for each in parts.values() for tp in each)
+        logs = self._logs(every, deadline, read_committed=read_committed, newest=newest)
+        rows: dict[str, Outcome] = {}
+        for name in items:
+            error = refusal_of(described[name])
+            if error is None and offsets[name].error is not None:
+                error = offsets[name].error
+            if error is not None:
+                rows[name] = Outcome(error=error)
+                continue
+            holders = members_of(described[name].value)
+            found = {
+                tp: row_of(holders.get(tp), committed, [log[tp] for log in logs])
+                for tp, committed in parts[name].items()
+            }
+            rows[name] = Outcome(Results(f"lag of {name}", found))
+        return GroupLags(LAG, rows)
+
+    def _reading_groups(self, deadline: Deadline) -> list[str]:
+        """List the groups that commit offsets."""
+        work = GroupsToList(READING, frozenset(), frozenset())
+        outcomes = each_once(self._ended(LAG, work, self._left(deadline)))
+        found = listing_of(LAG, outcomes, partial=False)
+        return [each.group_id for each in found if each.protocol_type != CONNECT]
+
+    def _partitions(
+        self, described: Mapping[str, Outcome], readers: Iterable[str], deadline: Deadline
+    ) -> dict[str, list[TopicPartition]]:
+        """The partitions of topics that members subscribe to; none of one that is gone."""
+        topics: dict[str | UUID, None] = {
+            topic: None
+            for name in readers
+            for topic in subscribed_topics(described[name].value)
+        }
+        if not topics:
+            return {}
+        found = self._ended(LAG, TopicsToDescribe(topics), self._left(deadline))
+        return {
+            outcome.value.name: [
+                TopicPartition(each.topic, each.partition) for each in outcome.value.partitions
+            ]
+            for outcome in found.values()
+            if outcome.error is None
+        }
+
+    def _logs(
+        self,
+        partitions: Iterable[TopicPartition],
+        deadline: Deadline,
+        *,
+        read_committed: bool,
+        newest: bool,
+    ) -> Sequence[Mapping[TopicPartition, Outcome]]:
+        """The start and the end of each log, and its greatest timestamp."""
+        specs = [OffsetSpec.EARLIEST, OffsetSpec.LATEST]
+        specs += [OffsetSpec.MAX_TIMESTAMP] if newest else []
+        return [
+            self._ended(
+                LAG,
+                OffsetsToList(dict.fromkeys(partitions, int(spec)), read_committed),
+                self._left(deadline),
+            )
+            for spec in specs
+        ]
+
+
+def refusal_of(described: Outcome) -> Any:
+    """The error of a group that cannot have a lag; None of one that can."""
+    if described.error is not None:
+        return described.error
+    group: Group = described.value
+    if group.kind is GroupKind.SHARE:
+        return IllegalStateException(
+            f"{group.group_id} is a share group, which commits no offset for a partition: its "
+            f"lag is in share_offsets"
+        )
+    return None
+
+
+def members_of(group: Group) -> dict[TopicPartition, str]:
+    """The member that each partition is assigned to."""
+    return {tp: each.member_id for each in group.members for tp in sorted(each.assignment)}
+
+
+def subscribed_topics(group: Group) -> list[str]:
+    """The topics that members subscribe to by name."""
+    return sorted({topic for each in group.members for topic in each.topics})
+
+
+def row_of(member_id: str | None, committed: Outcome, logs: Sequence[Outcome]) -> Outcome:
+    """The lag in one partition, or the first error of what it is made of."""
+    for each in (committed, *logs):
+        if each.error is not None:
+            return Outcome(error=each.error)
+    start, end, *newest = (each.value for each in logs)
+    at = newest[0].timestamp if newest and newest[0].offset is not None else None
+    return Outcome(
+        PartitionLag(
+            member_id,
+            committed.value,
+            start.offset,
+            end.offset,
+            None if at is None else at / 1000,
+        )
+    )
