@@ -1,5 +1,10 @@
 """The module of confluent-kafka's C library, from which programs import as well."""
 
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.admin.topics import NewPartitions, NewTopic
 from prokurist.compat.confluent_kafka.constants import *  # noqa: F403 - all of them
 from prokurist.compat.confluent_kafka.consumer import Consumer
@@ -39,3 +44,14 @@ __all__ = [
     "libversion",
     "version",
 ]
+
+_PARTITIONERS: Final = "name it in the key `partitioner` of a Producer"
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        "ShareConsumer": "share groups are not built",
+        **dict.fromkeys(("consistent", "fnv1a", "murmur2"), _PARTITIONERS),
+    }
+)
+
+
+__getattr__: Callable[[str], NoReturn] = absent_in(__name__, _LEFT_OUT)

@@ -110,7 +110,7 @@ class AdminCalls:
         return f"AdminCalls({self.admin!r}, {len(self)} futures)"
 
 
-def raised(error: BaseException) -> BaseException:
+def raised(error: Any) -> Any:
     """An exception as confluent-kafka's, with ours as its cause."""
     if not isinstance(error, OurException):
         return error

@@ -43,7 +43,21 @@ __all__ = [
     "UpdateFeatureType",
 ]
 
-_LEFT_OUT: Final = MappingProxyType({"x": ""})
+_ACLS: Final = "KafkaAdmin of prokurist has no access control lists yet"
+_TRANSACTIONS: Final = "KafkaAdmin of prokurist has no transactions yet"
+_USERS: Final = "KafkaAdmin of prokurist has no users yet"
+_LEFT_OUT: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("ACL", "ACLFilter", "ACLOperation", "ACLPermissionType"), _ACLS),
+        **dict.fromkeys(("ACLResourcePatternType", "ResourcePattern"), _ACLS),
+        **dict.fromkeys(("ResourcePatternFilter", "ResourceType"), _ACLS),
+        **dict.fromkeys(("AbortTransactionSpec", "PartitionProducerState"), _TRANSACTIONS),
+        **dict.fromkeys(("ProducerState", "TransactionDescription"), _TRANSACTIONS),
+        **dict.fromkeys(("TransactionListing", "TransactionState"), _TRANSACTIONS),
+        **dict.fromkeys(("ScramMechanism", "UserScramCredentialDeletion"), _USERS),
+        "UserScramCredentialUpsertion": _USERS,
+    }
+)
 
 
 __getattr__: Callable[[str], NoReturn] = absent_in(__name__, _LEFT_OUT)

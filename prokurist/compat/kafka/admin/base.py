@@ -3,7 +3,7 @@
 Thread: any.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,15 +64,21 @@ def text_of(error: KafkaException | None) -> str | None:
     return None if error is None else str(error)
 
 
-def raise_first(results: Results[Any, Any], *, passed: Mapping[Any, Any] | None = None) -> None:
+def told(error: KafkaException) -> str:
+    """An error as kafka-python writes it into results."""
+    theirs = as_theirs(error)
+    number = "" if error.error_code is None else f"[Error {error.error_code}] "
+    return f"{number}{type(theirs).__name__}: {theirs}"
+
+
+def raise_first(results: Results[Any, Any]) -> None:
     """Raise the first error of an item.
 
     Raises:
         KafkaException: An item has failed.
     """
-    for item, error in results.errors.items():
-        if passed is None or item not in passed:
-            raise error
+    for error in results.errors.values():
+        raise error
 
 
 def names_of(operations: frozenset[AclOperation] | None) -> list[str]:

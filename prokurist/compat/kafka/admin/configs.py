@@ -7,7 +7,7 @@ from typing import Any, Final
 from prokurist.admin import Append, ConfigChange, Delete, ResourceKind, Set, Subtract
 from prokurist.admin import ConfigEntry as OurEntry
 from prokurist.admin import ConfigResource as OurResource
-from prokurist.compat.kafka.admin.base import AdminBase
+from prokurist.compat.kafka.admin.base import AdminBase, told
 from prokurist.compat.kafka.admin.values import (
     AlterConfigOp,
     ConfigFilterType,
@@ -16,8 +16,6 @@ from prokurist.compat.kafka.admin.values import (
     ConfigSourceType,
     ConfigType,
 )
-from prokurist.compat.kafka.errors import as_theirs
-from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline
 
 _CHANGES: Final[Mapping[AlterConfigOp, Callable[[str], ConfigChange]]] = MappingProxyType(
@@ -49,9 +47,9 @@ class ConfigCalls(AdminBase):
         items = {_resource(each): each for each in config_resources}
         with self._converted():
             found = self._described(items, self._until(), synonyms=include_synonyms)
-        told: Told = {}
+        by_kind: Told = {}
         for resource, each in items.items():
-            told.setdefault(each.resource_type.name.lower(), {})[each.name] = {
+            by_kind.setdefault(each.resource_type.name.lower(), {})[each.name] = {
                 name: {
                     **entry_of(entry),
                     "synonyms": [
@@ -63,7 +61,7 @@ class ConfigCalls(AdminBase):
                 for name, entry in found[resource].items()
                 if _is_wanted(entry, wanted)
             }
-        return told
+        return by_kind
 
     def alter_configs(
         self,
@@ -150,10 +148,10 @@ class ConfigCalls(AdminBase):
         ]
         with self._converted():
             found = self._admin.list_config_resources(kinds, timeout=self._wait)
-        told: dict[str, list[str]] = {}
+        by_kind: dict[str, list[str]] = {}
         for each in found:
-            told.setdefault(each.kind.name.lower(), []).append(each.name)
-        return told
+            by_kind.setdefault(each.kind.name.lower(), []).append(each.name)
+        return by_kind
 
     # --- within ------------------------------------------------------------------------
 
@@ -202,12 +200,12 @@ class ConfigCalls(AdminBase):
             done = self._admin.alter_configs(
                 asked, validate_only=validate_only, timeout=self._left(until)
             )
-        told: Told = {}
+        by_kind: Told = {}
         for each in given:
             error = done.errors.get(_resource(each))
-            result = "OK" if error is None else _told(error)
-            told.setdefault(each.resource_type.name.lower(), {})[each.name] = result
-        return told
+            result = "OK" if error is None else told(error)
+            by_kind.setdefault(each.resource_type.name.lower(), {})[each.name] = result
+        return by_kind
 
 
 def entry_of(entry: OurEntry) -> dict[str, Any]:
@@ -218,12 +216,6 @@ def entry_of(entry: OurEntry) -> dict[str, Any]:
         "config_source": ConfigSourceType(entry.source).name,
         "is_sensitive": entry.sensitive,
     }
-
-
-def _told(error: KafkaException) -> str:
-    theirs = as_theirs(error)
-    number = "" if error.error_code is None else f"[Error {error.error_code}] "
-    return f"{number}{type(theirs).__name__}: {theirs}"
 
 
 def _synonym(entry: OurEntry, number: int) -> dict[str, Any]:
