@@ -8,6 +8,24 @@ May import: `assembly`, `application`, `events` and the vocabulary; not the othe
 from prokurist.admin.admin import KafkaAdmin
 from prokurist.admin.lag import GroupLags
 from prokurist.admin.results import Listing, Results
+from prokurist.types.access import (
+    ANY,
+    DEFAULT,
+    Acl,
+    AclFilter,
+    AclPattern,
+    AclPermission,
+    AclResource,
+    AlteredUser,
+    DelegationToken,
+    DeletedAcls,
+    DeletePassword,
+    QuotaEntity,
+    QuotaFilter,
+    QuotaName,
+    ScramMechanism,
+    SetPassword,
+)
 from prokurist.types.clusters import ClusterDescription
 from prokurist.types.configs import (
     Append,
@@ -71,7 +89,15 @@ from prokurist.types.topics import (
 
 __all__ = [
     "ALL",
+    "ANY",
+    "DEFAULT",
+    "Acl",
+    "AclFilter",
     "AclOperation",
+    "AclPattern",
+    "AclPermission",
+    "AclResource",
+    "AlteredUser",
     "Append",
     "Cancel",
     "ClusterDescription",
@@ -83,7 +109,10 @@ __all__ = [
     "ConfigType",
     "CreatedPartitions",
     "CreatedTopic",
+    "DelegationToken",
     "Delete",
+    "DeletePassword",
+    "DeletedAcls",
     "DeletedGroup",
     "DeletedTopic",
     "Election",
@@ -108,6 +137,9 @@ __all__ = [
     "QuorumChange",
     "QuorumDescription",
     "QuorumReplica",
+    "QuotaEntity",
+    "QuotaFilter",
+    "QuotaName",
     "Reassignment",
     "ReassignmentAccepted",
     "RemovedMember",
@@ -115,7 +147,9 @@ __all__ = [
     "ReplicaInLogDir",
     "ResourceKind",
     "Results",
+    "ScramMechanism",
     "Set",
+    "SetPassword",
     "StreamsProcess",
     "StreamsTask",
     "StreamsTasks",

@@ -11,6 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
+from prokurist.admin.access import Access
 from prokurist.admin.cluster import ClusterCalls
 from prokurist.admin.configs import Configs
 from prokurist.admin.groups import Groups
@@ -44,7 +45,7 @@ CLOSE: Final = 5.0
 """Seconds for a `close` that is given no timeout: nothing is left to do but to end a thread."""
 
 
-class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum, Groups, Lag):
+class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum, Groups, Lag, Access):
     """An admin client in which every call answers by its deadline, item by item.
 
     Many threads may use one. A call about several items returns `Results`: what has succeeded

@@ -25,11 +25,12 @@ from prokurist.errors import (
     UnknownTopicOrPartitionException,
 )
 from prokurist.testing.kafka import RealKafka
-from tests.broker.test_admin import RELEASES, losing_answers, started
+from tests.broker.test_admin import RELEASES, started
 
 pytestmark = pytest.mark.kafka
 
 NAMES = count()
+DELETE_GROUPS = 42
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -71,6 +72,28 @@ def reading(kafka: RealKafka, group: str, topic: str, protocol: str) -> Iterator
         yield consumer
 
 
+@contextmanager
+def losing_the_answer(kafka: RealKafka, api_key: int) -> Iterator[None]:
+    """Lose the answer to the first request of an API."""
+    asked: list[bool] = []
+
+    def watch(data: bytes) -> bytes:
+        if int.from_bytes(data[4:6]) == api_key and not asked:
+            asked.append(True)
+        return data
+
+    def lose(data: bytes) -> bytes:
+        if asked == [True]:
+            asked.append(False)
+            return b""
+        return data
+
+    proxy = kafka.proxy(0)
+    with proxy.change(watch, "to_broker"), proxy.change(lose, "to_client"):
+        yield
+    assert asked == [True, False]
+
+
 def partitions(topic: str) -> list[TopicPartition]:
     """The partitions of a topic."""
     return [TopicPartition(topic, each) for each in range(3)]
@@ -84,7 +107,7 @@ def protocols(kafka: RealKafka) -> list[str]:
 def test_groups_are_listed_and_described(
     kafka: RealKafka, admin: KafkaAdmin, topic: str
 ) -> None:
-    """B619, B621: groups of each protocol, one without members, and one that is not there."""
+    """B619, B620, B621: a group of each protocol, one without members, and a missing one."""
     tps = partitions(topic)
     idle, nope = f"{topic}-idle", f"{topic}-nope"
     admin.alter_offsets(idle, {tps[0]: 5}, timeout=30).check()
@@ -219,18 +242,20 @@ def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> N
 
 
 def test_the_answer_to_a_deletion_is_lost() -> None:
-    """B601: the repetition finds no such group: this call has deleted it."""
+    """B601, B622: the repetition finds no group, so this call has deleted it.
+
+    Before the first group nothing is looked up.
+    """
     with (
         started(RealKafka(controls=True)) as kafka,
         KafkaAdmin(bootstrap_servers=kafka.bootstrap, request_timeout_ms=2000) as admin,
     ):
-        # B622: before the first group, nothing is looked up.
         with pytest.raises(GroupIdNotFoundException):
             admin.describe_group("billing", timeout=30)
         assert "__consumer_offsets" not in admin.list_topics(internal=True, timeout=30)
         admin.create_topic("orders", 1, wait=True, timeout=30)
         orders = TopicPartition("orders", 0)
         admin.alter_offsets("billing", {orders: 5}, timeout=30).check()
-        with losing_answers(kafka, 1.5):
+        with losing_the_answer(kafka, DELETE_GROUPS):
             deleted = admin.delete_groups(["billing"], timeout=20)["billing"]
         assert deleted.earlier_attempt

@@ -227,6 +227,16 @@ def test_an_unclean_election_names_its_partitions(world: World, admin: KafkaAdmi
     assert not world.control.requests()
 
 
+def test_an_election_that_is_not_needed(world: World, admin: KafkaAdmin) -> None:
+    """B614: it is no failure, and of an earlier attempt only where an answer was lost."""
+    tp = TopicPartition("orders", 0)
+    election = admin.elect_leaders([tp])[tp]
+    assert not election.elected
+    assert not election.earlier_attempt
+    world.control.cut("ElectLeaders", times=1, applied=True)
+    assert admin.elect_leaders([tp], timeout=10)[tp].earlier_attempt
+
+
 def test_another_number_of_replicas_is_refused(world: World, admin: KafkaAdmin) -> None:
     """B615: unless it is allowed; no broker is asked to move anything."""
     tp = TopicPartition("orders", 0)

@@ -118,6 +118,17 @@ class ItemsCall(Call):
         with self._lock:
             return self._may_have(item)
 
+    def was_asked_before(self, item: Hashable) -> bool:
+        """True if an attempt before the present one may have changed something for an item."""
+        with self._lock:
+            return (
+                sum(
+                    each.effect and item in each.about and item not in each.undone
+                    for each in self._tries
+                )
+                > 1
+            )
+
     def _may_have(self, item: Hashable) -> bool:
         return any(
             each.effect and item in each.about and item not in each.undone

@@ -191,7 +191,7 @@ def by_coordinator(kind: CoordinatorOf, key_of: Callable[[Any], str] = str) -> P
 
     async def place(job: AdminJob, items: Sequence[Hashable]) -> Groups:
         keys = {item: key_of(item) for item in items}
-        if kind not in job.notes:
+        if kind not in job.notes and len(job.tools.metadata.cluster.nodes) > 1:
             # A broker that is silent would keep the look-up waiting.
             await ask_any(job, Metadata(()), METADATA)
         found = await job.tools.coordinators.find_all(job.call, kind, keys.values())

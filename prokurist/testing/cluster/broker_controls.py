@@ -12,6 +12,11 @@ class BrokerControls(Steering):
 
     __slots__ = ()
 
+    def accept_tokens(self, user: str) -> None:
+        """Let clients create delegation tokens from now on, as if all were one user."""
+        with self._change() as (cluster, _):
+            cluster.state.tokens.user = user
+
     def freeze(self, node: int | None = None) -> Fault:
         """Stop a broker, or all: it takes connections and bytes, and does nothing.
 

@@ -25,6 +25,7 @@ from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.images import Images, Lag
 from prokurist.testing.cluster.replication import ReplicationDelays
 from prokurist.testing.cluster.telemetry import TelemetryReceiver
+from prokurist.testing.cluster.tokens import Tokens
 from prokurist.testing.cluster.topic_config import TopicConfig
 from prokurist.testing.cluster.topics import (
     TOPIC_IDS,
@@ -61,6 +62,7 @@ class State:
         transactions: The transactional ids, and the brokers' configuration of them.
         configs: The configurations that an administrator may change.
         acls: Access control lists; they are kept, and not enforced.
+        tokens: Delegation tokens; no listener takes one.
         scram_users: Iterations by mechanism, of each user with SCRAM credentials.
         quotas: Quotas by key, of each entity; they are kept, and not enforced.
         followers_serve: True if consumers may read from followers, and get a preferred replica
@@ -95,6 +97,7 @@ class State:
     transactions: Transactions = field(default_factory=Transactions)
     configs: Configs = field(default_factory=Configs)
     acls: Acls = field(default_factory=Acls)
+    tokens: Tokens = field(default_factory=Tokens)
     scram_users: dict[str, dict[int, int]] = field(default_factory=dict)
     quotas: dict[frozenset[tuple[str, str | None]], dict[str, float]] = field(
         default_factory=dict

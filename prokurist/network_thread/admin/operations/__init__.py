@@ -10,6 +10,7 @@ from typing import Any, Final
 from prokurist.events.admin.work import Work
 from prokurist.network_thread.admin.job import AdminOperation
 from prokurist.network_thread.admin.operations import (
+    access,
     cluster,
     configs,
     groups,
@@ -27,6 +28,7 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **replicas.OPERATIONS,
     **quorum.OPERATIONS,
     **groups.OPERATIONS,
+    **access.OPERATIONS,
 }
 """The operation of each kind of work."""
 

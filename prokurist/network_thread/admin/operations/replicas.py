@@ -90,7 +90,7 @@ def elections_of(job: AdminJob, answer: ItemsAnswer) -> ItemsAnswer:
     rows: dict[Any, ItemAnswer] = {}
     for tp, row in answer.items.items():
         if row.error == NOT_NEEDED:
-            earlier = job.call.may_have_happened_to(tp)
+            earlier = job.call.was_asked_before(tp)
             rows[tp] = ItemAnswer(value=Election(elected=False, earlier_attempt=earlier))
         else:
             rows[tp] = row
