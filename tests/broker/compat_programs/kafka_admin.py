@@ -32,7 +32,11 @@ def plain(value):
     """A value without what differs from run to run."""
     if isinstance(value, dict):
         known = {key: each for key, each in value.items() if key not in VARY}
-        return {str(key): plain(known[key]) for key in sorted(known, key=str)}
+        named = {
+            "-".join(map(str, key)) if isinstance(key, tuple) else key: each
+            for key, each in known.items()
+        }
+        return {key: plain(named[key]) for key in sorted(named)}
     if isinstance(value, list):
         return [plain(each) for each in value]
     return value.__name__ if isinstance(value, type) else value

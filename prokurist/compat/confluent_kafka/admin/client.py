@@ -13,6 +13,7 @@ from prokurist.admin import ConfigChange, Delete, Election, KafkaAdmin, Set
 from prokurist.admin import ConfigEntry as OurEntry
 from prokurist.admin import ConfigSource as OurSource
 from prokurist.admin import OffsetSpec as OurSpec
+from prokurist.compat.confluent_kafka.admin.access_calls import AccessCalls
 from prokurist.compat.confluent_kafka.admin.base import (
     converted,
     listed,
@@ -45,8 +46,6 @@ from prokurist.compat.confluent_kafka.values import OFFSET_END, TopicPartition, 
 from prokurist.compat.waiting import seconds
 from prokurist.errors import KafkaException as OurException
 
-_ACLS: Final = "KafkaAdmin of prokurist has no access control lists yet"
-_USERS: Final = "KafkaAdmin of prokurist has no users yet"
 _INSTEAD: Final = (
     "alter_configs resets the keys that it does not name: use incremental_alter_configs, which "
     "alters the keys that it names"
@@ -55,7 +54,7 @@ _OWN: Final = frozenset({OurSource.TOPIC, OurSource.BROKER, OurSource.GROUP})
 """Origins of keys that a resource itself has."""
 
 
-class AdminClient(GroupCalls):
+class AdminClient(GroupCalls, AccessCalls):
     """An administrator with the calls of confluent-kafka's: futures by item.
 
     A call without `request_timeout` ends by `default.api.timeout.ms`, or by
@@ -73,9 +72,6 @@ class AdminClient(GroupCalls):
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            **dict.fromkeys(("create_acls", "delete_acls", "describe_acls"), _ACLS),
-            "alter_user_scram_credentials": _USERS,
-            "describe_user_scram_credentials": _USERS,
             "set_sasl_credentials": "build a client with the new ones, or give oauth_cb",
         }
     )

@@ -5,6 +5,19 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from prokurist.compat.absent import absent_in
+from prokurist.compat.kafka.admin.access import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 from prokurist.compat.kafka.admin.client import KafkaAdminClient
 from prokurist.compat.kafka.admin.values import (
     AlterConfigOp,
@@ -25,6 +38,11 @@ from prokurist.compat.kafka.admin.values import (
 )
 
 __all__ = [
+    "ACL",
+    "ACLFilter",
+    "ACLOperation",
+    "ACLPermissionType",
+    "ACLResourcePatternType",
     "AlterConfigOp",
     "ConfigFilterType",
     "ConfigResource",
@@ -40,22 +58,21 @@ __all__ = [
     "NewTopic",
     "OffsetSpec",
     "OffsetTimestamp",
+    "ResourcePattern",
+    "ResourcePatternFilter",
+    "ResourceType",
+    "ScramMechanism",
     "UpdateFeatureType",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
 ]
 
-_ACLS: Final = "KafkaAdmin of prokurist has no access control lists yet"
 _TRANSACTIONS: Final = "KafkaAdmin of prokurist has no transactions yet"
-_USERS: Final = "KafkaAdmin of prokurist has no users yet"
 _LEFT_OUT: Final = MappingProxyType(
     {
-        **dict.fromkeys(("ACL", "ACLFilter", "ACLOperation", "ACLPermissionType"), _ACLS),
-        **dict.fromkeys(("ACLResourcePatternType", "ResourcePattern"), _ACLS),
-        **dict.fromkeys(("ResourcePatternFilter", "ResourceType"), _ACLS),
         **dict.fromkeys(("AbortTransactionSpec", "PartitionProducerState"), _TRANSACTIONS),
         **dict.fromkeys(("ProducerState", "TransactionDescription"), _TRANSACTIONS),
         **dict.fromkeys(("TransactionListing", "TransactionState"), _TRANSACTIONS),
-        **dict.fromkeys(("ScramMechanism", "UserScramCredentialDeletion"), _USERS),
-        "UserScramCredentialUpsertion": _USERS,
     }
 )
 

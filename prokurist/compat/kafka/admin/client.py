@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 from prokurist.admin import KafkaAdmin
+from prokurist.compat.kafka.admin.access import AccessCalls
 from prokurist.compat.kafka.admin.cluster import ClusterCalls
 from prokurist.compat.kafka.admin.configs import ConfigCalls
 from prokurist.compat.kafka.admin.groups import GroupCalls
@@ -17,13 +18,13 @@ from prokurist.compat.kafka.settings import admin_settings
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import CallersClock, MonotonicClock
 
-_ACLS: Final = "KafkaAdmin of prokurist has no access control lists yet"
 _TRANSACTIONS: Final = "KafkaAdmin of prokurist has no transactions yet"
-_USERS: Final = "KafkaAdmin of prokurist has no users yet"
 _VERSIONS: Final = "versions are negotiated with each broker: `prokurist doctor` tells them"
 
 
-class KafkaAdminClient(TopicCalls, ConfigCalls, PartitionCalls, ClusterCalls, GroupCalls):
+class KafkaAdminClient(
+    TopicCalls, ConfigCalls, PartitionCalls, ClusterCalls, GroupCalls, AccessCalls
+):
     """An administrator with the calls of kafka-python's.
 
     A call without `timeout_ms` ends by `request_timeout_ms`, or by `default_api_timeout_ms`
@@ -38,12 +39,9 @@ class KafkaAdminClient(TopicCalls, ConfigCalls, PartitionCalls, ClusterCalls, Gr
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            **dict.fromkeys(("create_acls", "delete_acls", "describe_acls"), _ACLS),
             **dict.fromkeys(("abort_transaction", "describe_producers"), _TRANSACTIONS),
             **dict.fromkeys(("describe_transactions", "list_transactions"), _TRANSACTIONS),
             "find_hanging_transactions": _TRANSACTIONS,
-            "alter_user_scram_credentials": _USERS,
-            "describe_user_scram_credentials": _USERS,
             "api_versions": _VERSIONS,
             "config": "prokurist.config.AdminConfig reads a configuration",
             "describe_topic_partitions": "iter_topic_partitions of prokurist.KafkaAdmin",
