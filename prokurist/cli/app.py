@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from prokurist.cli import topic_commands
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
@@ -17,7 +18,6 @@ from prokurist.cli.cluster_commands import (
     lag,
     offsets,
     reset_offsets,
-    topics,
 )
 from prokurist.cli.output import write
 from prokurist.cli.produce_command import produce
@@ -38,6 +38,13 @@ def built() -> typer.Typer:
     app.callback()(prokurist)
     for name, command in COMMANDS.items():
         app.command(name)(command)
+    for name, (alone, commands) in ADMINISTRATION.items():
+        # Alone it lists: the group is a command as well.
+        group = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
+        group.callback(invoke_without_command=True)(alone)
+        for each, command in commands.items():
+            group.command(each)(command)
+        app.add_typer(group, name=name)
     for name, (about, commands) in GROUPS.items():
         group = typer.Typer(help=about, no_args_is_help=False, rich_markup_mode=None)
         # With one command alone, Typer would leave its name out.
@@ -51,7 +58,6 @@ def built() -> typer.Typer:
 COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
     "produce": produce,
-    "topics": topics,
     "brokers": brokers,
     "groups": groups,
     "lag": lag,
@@ -61,6 +67,19 @@ COMMANDS: Final[dict[str, Any]] = {
     "broker": broker,
     "completion": completion,
 }
+
+ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
+    "topics": (
+        topic_commands.topics,
+        {
+            "create": topic_commands.create,
+            "alter": topic_commands.alter,
+            "delete": topic_commands.delete,
+            "describe": topic_commands.describe,
+        },
+    ),
+}
+"""Commands that list alone, and change with a second word."""
 
 
 def tell_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it
