@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from prokurist.cli import topic_commands
+from prokurist.cli import partition_commands, topic_commands
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
@@ -63,6 +63,9 @@ COMMANDS: Final[dict[str, Any]] = {
     "lag": lag,
     "offsets": offsets,
     "reset-offsets": reset_offsets,
+    "elect": partition_commands.elect,
+    "log-dirs": partition_commands.log_dirs,
+    "quorum": partition_commands.quorum,
     "doctor": doctor,
     "broker": broker,
     "completion": completion,
@@ -78,6 +81,14 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
             "describe": topic_commands.describe,
         },
     ),
+    "reassign": (
+        partition_commands.reassign,
+        {
+            "start": partition_commands.reassign_start,
+            "cancel": partition_commands.reassign_cancel,
+        },
+    ),
+    "features": (partition_commands.features, {"set": partition_commands.features_set}),
 }
 """Commands that list alone, and change with a second word."""
 
@@ -106,6 +117,15 @@ def prokurist(
 
 
 GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "configs": (
+        "Show and alter the configurations of topics, brokers and groups.",
+        {
+            "show": partition_commands.configs_show,
+            "set": partition_commands.configs_set,
+            "unset": partition_commands.configs_unset,
+        },
+    ),
+    "records": ("Delete records.", {"delete": partition_commands.records_delete}),
     "config": ("Look at a configuration.", {"check": config_check}),
     "spark": ("Look at Spark.", {"doctor": spark_doctor}),
 }

@@ -102,7 +102,7 @@ def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
         for each in own
         if each.name not in {"asked", "as_json"}
     ]
-    del read.__wrapped__  # type: ignore[attr-defined]
+    del read.__wrapped__
     read.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
     read.__annotations__ = {each.name: each.annotation for each in (*kept, *common)}
     return read

@@ -10,6 +10,7 @@ import select
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from prokurist.admin.results import Results
@@ -62,6 +63,7 @@ def reported(
     as_json: bool,
     dry_run: bool = False,
     described: Callable[[Any], str] | None = None,
+    words: Mapping[Any, str] = MappingProxyType({}),
 ) -> int:
     """Show the outcome of each item.
 
@@ -72,6 +74,7 @@ def reported(
         as_json: See `output.show`.
         dry_run: True if nothing was changed.
         described: Says more of an item's value; None to say nothing.
+        words: Other words than `done`, by item.
 
     Returns:
         The exit code.
@@ -95,7 +98,7 @@ def reported(
                 }
             )
             continue
-        result = f"would be {done}" if dry_run else done
+        result = words.get(item, f"would be {done}" if dry_run else done)
         if described is not None and item in values and (more := described(values[item])):
             result = f"{result}, {more}"
         rows.append({"item": str(item), "result": result if error is None else failure(error)})

@@ -58,6 +58,7 @@ def create(
         outcomes: dict[str, KafkaException | None] = {
             name: results.errors.get(name) for name in results
         }
+        words: dict[str, str] = {}
         if if_not_exists:
             there = [
                 name
@@ -65,11 +66,12 @@ def create(
                 if isinstance(error, TopicExistsException)
             ]
             outcomes.update(compared(admin, asked, there, partitions))
-    if not any(outcomes.values()) and not if_not_exists:
+            words = dict.fromkeys(there, "exists already")
+    if not words:
         return reported(
             asked, results, "created", as_json=as_json, dry_run=dry_run, described=size_of
         )
-    return reported(asked, outcomes, "created", as_json=as_json, dry_run=dry_run)
+    return reported(asked, outcomes, "created", as_json=as_json, dry_run=dry_run, words=words)
 
 
 def compared(
@@ -84,7 +86,6 @@ def compared(
         outcomes[name] = found.errors.get(name)
         if name in found.succeeded:
             number = len(found.succeeded[name].partitions)
-            asked.say(f"{name} exists already, with {number} partitions")
             if partitions not in (None, number):
                 outcomes[name] = TopicExistsException(
                     f"it exists with {number} partitions, and not {partitions}"

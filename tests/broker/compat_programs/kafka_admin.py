@@ -25,7 +25,15 @@ from prokurist.compat.kafka.errors import KafkaError
 admin = KafkaAdminClient(bootstrap_servers=["localhost:9092"], request_timeout_ms=20_000)
 TOPIC, OTHER, GROUP = "shipping", "invoices", "billing"
 FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
-VARY = ("topic_id", "log_dir", "total_bytes", "usable_bytes", "member_id", "finalized_epoch")
+VARY = (
+    "topic_id",
+    "log_dir",
+    "total_bytes",
+    "usable_bytes",
+    "member_id",
+    "finalized_epoch",
+    "partition_size",
+)
 
 
 def plain(value):
