@@ -10,11 +10,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from prokurist.cli import partition_commands, topic_commands
+from prokurist.cli import (
+    access_commands,
+    group_commands,
+    partition_commands,
+    topic_commands,
+)
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
-    groups,
     lag,
     offsets,
     reset_offsets,
@@ -59,13 +63,13 @@ COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
     "produce": produce,
     "brokers": brokers,
-    "groups": groups,
     "lag": lag,
     "offsets": offsets,
     "reset-offsets": reset_offsets,
     "elect": partition_commands.elect,
     "log-dirs": partition_commands.log_dirs,
     "quorum": partition_commands.quorum,
+    "tokens": access_commands.tokens,
     "doctor": doctor,
     "broker": broker,
     "completion": completion,
@@ -80,6 +84,27 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
             "delete": topic_commands.delete,
             "describe": topic_commands.describe,
         },
+    ),
+    "groups": (
+        group_commands.groups,
+        {
+            "describe": group_commands.describe,
+            "delete": group_commands.delete,
+            "delete-offsets": group_commands.delete_offsets,
+            "remove-members": group_commands.remove_members,
+        },
+    ),
+    "acls": (
+        access_commands.acls,
+        {"add": access_commands.acls_add, "remove": access_commands.acls_remove},
+    ),
+    "users": (
+        access_commands.users,
+        {"set": access_commands.users_set, "delete": access_commands.users_delete},
+    ),
+    "quotas": (
+        access_commands.quotas,
+        {"set": access_commands.quotas_set, "unset": access_commands.quotas_unset},
     ),
     "reassign": (
         partition_commands.reassign,

@@ -64,7 +64,7 @@ def told(name, *arguments, **keywords):
 
 def coded(answer):
     """The codes of an answer by topic."""
-    return [(each.name, each.error_code) for each in answer.results]
+    return sorted((each.name, each.error_code) for each in answer.results)
 
 
 def created(*arguments, **keywords):
