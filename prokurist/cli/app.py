@@ -10,14 +10,18 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from prokurist.cli import (
+    access_commands,
+    group_commands,
+    partition_commands,
+    topic_commands,
+)
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
-    groups,
     lag,
     offsets,
     reset_offsets,
-    topics,
 )
 from prokurist.cli.output import write
 from prokurist.cli.produce_command import produce
@@ -38,6 +42,13 @@ def built() -> typer.Typer:
     app.callback()(prokurist)
     for name, command in COMMANDS.items():
         app.command(name)(command)
+    for name, (alone, commands) in ADMINISTRATION.items():
+        # Alone it lists: the group is a command as well.
+        group = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
+        group.callback(invoke_without_command=True)(alone)
+        for each, command in commands.items():
+            group.command(each)(command)
+        app.add_typer(group, name=name)
     for name, (about, commands) in GROUPS.items():
         group = typer.Typer(help=about, no_args_is_help=False, rich_markup_mode=None)
         # With one command alone, Typer would leave its name out.
@@ -51,16 +62,60 @@ def built() -> typer.Typer:
 COMMANDS: Final[dict[str, Any]] = {
     "consume": consume,
     "produce": produce,
-    "topics": topics,
     "brokers": brokers,
-    "groups": groups,
     "lag": lag,
     "offsets": offsets,
     "reset-offsets": reset_offsets,
+    "elect": partition_commands.elect,
+    "log-dirs": partition_commands.log_dirs,
+    "quorum": partition_commands.quorum,
+    "tokens": access_commands.tokens,
     "doctor": doctor,
     "broker": broker,
     "completion": completion,
 }
+
+ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
+    "topics": (
+        topic_commands.topics,
+        {
+            "create": topic_commands.create,
+            "alter": topic_commands.alter,
+            "delete": topic_commands.delete,
+            "describe": topic_commands.describe,
+        },
+    ),
+    "groups": (
+        group_commands.groups,
+        {
+            "describe": group_commands.describe,
+            "delete": group_commands.delete,
+            "delete-offsets": group_commands.delete_offsets,
+            "remove-members": group_commands.remove_members,
+        },
+    ),
+    "acls": (
+        access_commands.acls,
+        {"add": access_commands.acls_add, "remove": access_commands.acls_remove},
+    ),
+    "users": (
+        access_commands.users,
+        {"set": access_commands.users_set, "delete": access_commands.users_delete},
+    ),
+    "quotas": (
+        access_commands.quotas,
+        {"set": access_commands.quotas_set, "unset": access_commands.quotas_unset},
+    ),
+    "reassign": (
+        partition_commands.reassign,
+        {
+            "start": partition_commands.reassign_start,
+            "cancel": partition_commands.reassign_cancel,
+        },
+    ),
+    "features": (partition_commands.features, {"set": partition_commands.features_set}),
+}
+"""Commands that list alone, and change with a second word."""
 
 
 def tell_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it
@@ -87,6 +142,15 @@ def prokurist(
 
 
 GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "configs": (
+        "Show and alter the configurations of topics, brokers and groups.",
+        {
+            "show": partition_commands.configs_show,
+            "set": partition_commands.configs_set,
+            "unset": partition_commands.configs_unset,
+        },
+    ),
+    "records": ("Delete records.", {"delete": partition_commands.records_delete}),
     "config": ("Look at a configuration.", {"check": config_check}),
     "spark": ("Look at Spark.", {"doctor": spark_doctor}),
 }

@@ -3,12 +3,15 @@
 Thread: the main one.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, get_type_hints
 
 import typer
 
+from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
 
 Work: TypeAlias = Callable[[], int | None]
@@ -63,6 +66,77 @@ PropertiesFile: TypeAlias = Annotated[
 Quiet: TypeAlias = Annotated[
     bool, typer.Option("-q", "--quiet", help="Tell of failures alone.", show_default=False)
 ]
+DryRun: TypeAlias = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show it, and change nothing.", show_default=False),
+]
+Yes: TypeAlias = Annotated[
+    bool, typer.Option("--yes", help="Do it without a question.", show_default=False)
+]
+
+
+def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
+    """Give a command the options that all commands have.
+
+    Args:
+        command: Takes a CommandOptions and `as_json` in place of them.
+    """
+    own = list(inspect.signature(command).parameters.values())
+    hints = get_type_hints(command, include_extras=True)
+    common = inspect.signature(_options).parameters.values()
+
+    @wraps(command)
+    def read(**given: Any) -> Work:
+        options = {name: given.pop(name) for name in ("brokers", "properties", "file")}
+        asked = CommandOptions(
+            options["brokers"],
+            options["properties"] or (),
+            options["file"],
+            given.pop("timeout"),
+            given.pop("quiet"),
+        )
+        return command(asked, **given)
+
+    kept = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
+        for each in own
+        if each.name not in {"asked", "as_json"}
+    ]
+    del read.__wrapped__
+    read.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
+    read.__annotations__ = {each.name: each.annotation for each in (*kept, *common)}
+    return read
+
+
+def _options(
+    *,
+    brokers: Brokers = None,
+    as_json: Json = False,
+    timeout: Timeout = 10.0,
+    properties: Properties = None,
+    file: PropertiesFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """The options that all commands have."""
+
+
+def pairs_of(texts: Sequence[str], name: str) -> dict[str, str]:
+    """The keys and values of `KEY=VALUE`.
+
+    Args:
+        texts: The texts.
+        name: The argument, for the error.
+
+    Raises:
+        Misused: One is something else.
+    """
+    found = {}
+    for each in texts:
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise Misused(f"{name} takes KEY=VALUE, such as retention.ms=86400000: {each!r}")
+        found[key.strip()] = value.strip()
+    return found
 
 
 def numbers_of(texts: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""`topics`, `brokers`, `groups`, `offsets`, `lag`, `reset-offsets`: commands about a cluster.
+"""`brokers`, `offsets`, `lag`, `reset-offsets`: commands about a cluster.
 
 Thread: the main one.
 Invariants: see `app.py`.
@@ -26,22 +26,6 @@ from prokurist.cli.arguments import (
 from prokurist.cli.command_options import CommandOptions
 
 
-def topics(
-    brokers: Brokers = None,
-    topic: Topics = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work:
-    """List topics, or their partitions."""
-    from prokurist.cli import topics as command
-
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    return partial(command.run, asked, topic or (), as_json=as_json)
-
-
 def brokers(
     brokers: Brokers = None,
     as_json: Json = False,
@@ -52,21 +36,6 @@ def brokers(
 ) -> Work:
     """List brokers, and what each holds."""
     from prokurist.cli import cluster_brokers as command
-
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    return partial(command.run, asked, as_json=as_json)
-
-
-def groups(
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work:
-    """List groups, of every broker."""
-    from prokurist.cli import groups as command
 
     asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, as_json=as_json)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from prokurist.admin.admin import KafkaAdmin
 from prokurist.cli.errors import Misused
 from prokurist.cli.property_file import properties
-from prokurist.config import ConsumerConfig, ProducerConfig, Secret
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig, Secret
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
@@ -84,7 +85,7 @@ class CommandOptions:
 
     def _checked(
         self,
-        client: type[ConsumerConfig | ProducerConfig],
+        client: type[ConsumerConfig | ProducerConfig | AdminConfig],
         always: Mapping[str, object],
         own: Mapping[str, object],
     ) -> dict[str, object]:
@@ -131,6 +132,15 @@ class CommandOptions:
         consumer = KafkaConsumer(self.keys(**own))
         with self.closing(consumer):
             yield consumer
+
+    @contextmanager
+    def admin(self) -> Iterator[KafkaAdmin]:
+        """An admin client that is closed by the deadline."""
+        admin = KafkaAdmin(self._checked(AdminConfig, {}, {}))
+        try:
+            yield admin
+        finally:
+            admin.close(min(self.left(), CLOSE))
 
     def producer(self, **own: object) -> KafkaProducer:
         """A producer, closed by the command itself.

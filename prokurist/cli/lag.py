@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
-from prokurist.cli.groups import listed, names
+from prokurist.cli.groups import listed, missing
 from prokurist.cli.offsets import offsets
 from prokurist.cli.output import Column, Row, show
 
@@ -19,6 +19,8 @@ COLUMNS = (
     Column("most", "dim"),
 )
 TOO_MUCH = 1
+READING = {"consumer", ""}
+"""Types of protocol of groups of consumers; empty of those without members."""
 
 
 def run(
@@ -45,11 +47,13 @@ def run(
         Failed: A named group has committed nothing, or a broker does not tell its groups.
         KafkaException: The brokers do not tell.
     """
-    failures: list[str] = []
+    failures = ""
     wanted = list(groups)
     if not groups:
-        found, failures = listed(asked)
-        wanted = names(found)
+        with asked.admin() as admin:
+            found = listed(admin, asked)
+        failures = missing(found)
+        wanted = sorted(each.group_id for each in found if each.protocol_type in READING)
     rows: list[Row] = []
     without: dict[str, str] = {}
     for group in wanted:
@@ -66,7 +70,7 @@ def run(
     for row in behind:
         asked.say(f"{row['group']} lags by more than {fail_above} in {row['topic']}")
     if failures:
-        raise Failed(f"groups are missing: {'; '.join(failures)}")
+        raise Failed(f"groups are missing: {failures}")
     if without and groups:
         raise Failed("; ".join(dict.fromkeys(without.values())))
     return TOO_MUCH if behind else 0

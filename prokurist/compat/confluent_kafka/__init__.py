@@ -11,6 +11,17 @@ from prokurist.compat.absent import absent_in
 from prokurist.compat.confluent_kafka.cluster import ClusterMetadata
 from prokurist.compat.confluent_kafka.consumer import Consumer
 from prokurist.compat.confluent_kafka.error import KafkaError, KafkaException
+from prokurist.compat.confluent_kafka.model import (
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    ConsumerGroupType,
+    ElectionType,
+    IsolationLevel,
+    Node,
+    TopicCollection,
+    TopicPartitionInfo,
+    Uuid,
+)
 from prokurist.compat.confluent_kafka.producer import Producer
 from prokurist.compat.confluent_kafka.values import (
     OFFSET_BEGINNING,
@@ -35,11 +46,20 @@ __all__ = [
     "TIMESTAMP_NOT_AVAILABLE",
     "ClusterMetadata",
     "Consumer",
+    "ConsumerGroupState",
+    "ConsumerGroupTopicPartitions",
+    "ConsumerGroupType",
+    "ElectionType",
+    "IsolationLevel",
     "KafkaError",
     "KafkaException",
     "Message",
+    "Node",
     "Producer",
+    "TopicCollection",
     "TopicPartition",
+    "TopicPartitionInfo",
+    "Uuid",
     "libversion",
     "version",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
+from prokurist.admin import ClusterDescription
 from prokurist.compat.absent import Face
 from prokurist.compat.confluent_kafka.error import KafkaError
 from prokurist.compat.confluent_kafka.values import (
@@ -21,6 +22,10 @@ class ClusterMetadata(Face):
 
     Args:
         topics: Each topic's partitions; an empty one does not exist.
+
+    Attributes:
+        cluster_id: The cluster's id, where an AdminClient has asked for it.
+        controller_id: The controller, in the same way.
     """
 
     _left_out: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -32,6 +37,9 @@ class ClusterMetadata(Face):
         }
     )
 
+    cluster_id: str | None
+    controller_id: int
+
     def __init__(self, topics: Mapping[str, Iterable[PartitionInfo]]) -> None:
         self.topics: dict[str, TopicMetadata] = {}
         self.brokers: dict[int, BrokerMetadata] = {}
@@ -41,6 +49,23 @@ class ClusterMetadata(Face):
                 found.partitions[each.partition] = self._partition(each)
             if not found.partitions:
                 found.error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+    @classmethod
+    def of_cluster(
+        cls,
+        cluster: ClusterDescription,
+        topics: Mapping[str, Iterable[PartitionInfo]],
+        errors: Mapping[str, KafkaError],
+    ) -> "ClusterMetadata":
+        """The cluster with all its brokers, and topics or their errors."""
+        found = cls(topics)
+        for node in cluster.brokers:
+            found.brokers[node.id] = BrokerMetadata(node.id, node.host, node.port)
+        for name, error in errors.items():
+            found.topics[name] = TopicMetadata(name, error=error)
+        found.cluster_id = cluster.cluster_id
+        found.controller_id = -1 if cluster.controller is None else cluster.controller.id
+        return found
 
     def _partition(self, info: PartitionInfo) -> PartitionMetadata:
         for node in (*info.replicas, *(() if info.leader is None else (info.leader,))):

@@ -12,7 +12,7 @@ from prokurist.compat.confluent_kafka.errors_of import error_of, exception_of
 from prokurist.compat.confluent_kafka.missing import MissingTopics
 from prokurist.compat.confluent_kafka.offsets import as_partitions
 from prokurist.compat.confluent_kafka.partitioners import DEFAULT, PARTITIONERS
-from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.kinds import Boolean, Integer, Rejected, millis
 from prokurist.config.report import Verdict
@@ -157,6 +157,26 @@ def producer_settings(
         largest=None if given & _SIZES else _LARGEST,
         is_transactional=found.transactional_id is not None,
     )
+
+
+def admin_settings(
+    config: Mapping[str, Any], keywords: Mapping[str, Any], logger: object = None
+) -> Settings:
+    """Read an administrator's configuration.
+
+    Raises:
+        KafkaException: `_INVALID_ARG`, with every fault and the way out.
+        TypeError: A callback cannot be called.
+    """
+    rest, _callbacks = _split({**config, **keywords}, logger)
+    given = {each.replace("_", ".") for each in rest}
+    attempt = next((rest[name] for name in rest if name.replace("_", ".") in _ATTEMPT), None)
+    if attempt is not None and "default.api.timeout.ms" not in given:
+        rest["default.api.timeout.ms"] = attempt
+    _drop_others(AdminConfig, ConsumerConfig, rest)
+    _drop_others(AdminConfig, ProducerConfig, rest)
+    found = _checked(AdminConfig, rest)
+    return Settings(rest, found.default_api_timeout_ms / 1000)
 
 
 def connections_of(kind: Any, rest: Mapping[str, Any]) -> dict[str, object]:

@@ -8,6 +8,12 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from prokurist.compat.absent import absent_in
+from prokurist.compat.kafka.admin import KafkaAdminClient
+from prokurist.compat.kafka.admin.values import (
+    IsolationLevel,
+    OffsetSpec,
+    TopicPartitionReplica,
+)
 from prokurist.compat.kafka.consumer import KafkaConsumer
 from prokurist.compat.kafka.producer import KafkaProducer
 from prokurist.compat.kafka.structs import (
@@ -20,10 +26,14 @@ from prokurist.consumer.listeners import ConsumerRebalanceListener
 __all__ = [
     "ConsumerGroupMetadata",
     "ConsumerRebalanceListener",
+    "IsolationLevel",
+    "KafkaAdminClient",
     "KafkaConsumer",
     "KafkaProducer",
     "OffsetAndMetadata",
+    "OffsetSpec",
     "TopicPartition",
+    "TopicPartitionReplica",
 ]
 
 _CALLABLE: Final = "a callable of the bytes, or an object with the method, serves as one"
@@ -32,13 +42,8 @@ _LEFT_OUT: Final = MappingProxyType(
         "AsyncConsumerRebalanceListener": "a listener's methods are called in poll",
         "DefaultSerializer": _CALLABLE,
         "Deserializer": _CALLABLE,
-        "IsolationLevel": 'write isolation_level="read_committed"',
         "JsonSerializer": _CALLABLE,
-        "KafkaAdminClient": "the `prokurist` command lists groups, topics and brokers",
-        "OffsetSpec": "beginning_offsets, end_offsets and offsets_for_times",
         "Serializer": _CALLABLE,
-        "TopicPartitionReplica": "nothing here takes one",
-        "admin": "the `prokurist` command lists groups, topics and brokers",
     }
 )
 

@@ -58,6 +58,12 @@ class BrokerResponseError(KafkaError):
     """An error of a broker's answer."""
 
 
+class NoError(BrokerResponseError):
+    """No error, in results by item."""
+
+    errno = 0
+
+
 class AuthorizationError(BrokerResponseError):
     """Not allowed."""
 
@@ -112,6 +118,8 @@ _OWN: tuple[tuple[type[KafkaException], type[KafkaError]], ...] = (
 @cache
 def for_code(error_code: int) -> type[KafkaError]:
     """The class for a broker's number."""
+    if not error_code:
+        return NoError
     known = by_code().get(error_code)
     bases: tuple[type[KafkaError], ...] = (BrokerResponseError,)
     if known is not None and issubclass(known, AuthorizationException):

@@ -7,11 +7,14 @@ from typing import Any, Final
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.kafka.errors import KafkaConfigurationError, as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata
-from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.errors import ConfigException, KafkaException
 from prokurist.producer.serializing import Headers, of_all
 from prokurist.types import OffsetAndMetadata as OurOffset
 from prokurist.types import TopicPartition
+
+_OF_ITS_OWN_WORKS: Final = ("bootstrap_timeout_ms", "kafka_client", "metric_group_prefix")
+"""Keys of kafka-python's administrator that concern nothing here."""
 
 
 def consumer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], ConsumerConfig]:
@@ -54,6 +57,24 @@ def producer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], Produ
         if key in rest:
             rest[key] = OfNull(rest[key])
     found: ProducerConfig = _checked(ProducerConfig, rest)
+    return rest, found
+
+
+def admin_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], AdminConfig]:
+    """Read an administrator's configuration.
+
+    Returns:
+        What the client below reads, and what it comes to.
+
+    Raises:
+        KafkaConfigurationError: It has every fault and the way out.
+    """
+    rest = _given(configs)
+    for name in _OF_ITS_OWN_WORKS:
+        rest.pop(name, None)
+    if "request_timeout_ms" in rest:
+        rest.setdefault("default_api_timeout_ms", rest["request_timeout_ms"])
+    found: AdminConfig = _checked(AdminConfig, rest)
     return rest, found
 
 

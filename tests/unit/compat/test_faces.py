@@ -1,5 +1,6 @@
 """What faces say of what they do not have, and of what they cannot use."""
 
+import enum
 import inspect
 import logging
 import warnings
@@ -8,10 +9,14 @@ from importlib import import_module
 from typing import Any
 
 import confluent_kafka as real_confluent_kafka
+import confluent_kafka.admin as real_admin
+import confluent_kafka.cimpl as real_cimpl
 import pytest
 
 from prokurist import ConfigException, ConfigWarning, ConsumerConfig, ProducerConfig
 from prokurist.compat import confluent_kafka, kafka
+from prokurist.compat.confluent_kafka import admin as face_admin
+from prokurist.compat.confluent_kafka import cimpl as face_cimpl
 from prokurist.compat.confluent_kafka.errors_of import error_of
 from prokurist.compat.confluent_kafka.offsets import as_bytes, from_bytes
 from prokurist.compat.confluent_kafka.partitioners import any_of, consistent
@@ -41,6 +46,7 @@ with warnings.catch_warnings():
     # It reads its own schemas in a way that Python 3.11 deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
     import kafka as real_kafka  # type: ignore[import-untyped]
+    import kafka.admin as real_kafka_admin  # type: ignore[import-untyped]
     import kafka.errors as real_errors  # type: ignore[import-untyped]
 
 SERVERS = {"bootstrap.servers": "localhost:1"}
@@ -54,6 +60,16 @@ CLASSES: list[tuple[Any, Any, Callable[[], Any]]] = [
         real_confluent_kafka.Producer,
         confluent_kafka.Producer,
         lambda: confluent_kafka.Producer(SERVERS),
+    ),
+    (
+        real_admin.AdminClient,
+        face_admin.AdminClient,
+        lambda: face_admin.AdminClient(SERVERS),
+    ),
+    (
+        real_kafka.KafkaAdminClient,
+        kafka.KafkaAdminClient,
+        lambda: kafka.KafkaAdminClient(bootstrap_servers="localhost:1"),
     ),
     (real_confluent_kafka.Message, confluent_kafka.Message, confluent_kafka.Message),
     (
@@ -77,6 +93,7 @@ UNDER_THE_HOOD = {
     "DEFAULT_SESSION_TIMEOUT_MS_PRE_KIP_735",
     "DEPRECATED_CONFIGS",
     "max_usable_produce_magic",
+    "string_type",
     # Of share groups, and of deserializing consumers, which are left out.
     "delivery_count",
     "deserialized_key",
@@ -102,7 +119,14 @@ def test_each_name_is_here_or_told(theirs: Any, face: Any, make: Callable[[], An
 
 
 @pytest.mark.parametrize(
-    ("theirs", "face"), [(real_confluent_kafka, confluent_kafka), (real_kafka, kafka)]
+    ("theirs", "face"),
+    [
+        (real_confluent_kafka, confluent_kafka),
+        (real_admin, face_admin),
+        (real_cimpl, face_cimpl),
+        (real_kafka, kafka),
+        (real_kafka_admin, kafka.admin),
+    ],
 )
 def test_each_name_of_a_package_is_here_or_told(theirs: Any, face: Any) -> None:
     """B336: what a program imports."""
@@ -256,11 +280,55 @@ def test_where_else_confluent_kafka_has_its_errors(name: str) -> None:
 
 
 def test_where_else_confluent_kafka_has_its_metadata() -> None:
-    """B336: and that there is no AdminClient."""
-    admin = import_module("prokurist.compat.confluent_kafka.admin")
-    assert admin.ClusterMetadata is confluent_kafka.ClusterMetadata
-    with pytest.raises(AttributeError, match="prokurist` command lists"):
-        _ = admin.AdminClient
+    """B336: in its module for administration."""
+    assert face_admin.ClusterMetadata is confluent_kafka.ClusterMetadata
+
+
+def test_the_numbers_of_administration_are_confluent_kafkas() -> None:
+    """B670: of the C library's constants, and of the enumerations."""
+    theirs, face = real_cimpl, face_cimpl
+    for name in dir(theirs):
+        if name.isupper() and isinstance(getattr(theirs, name), int) and hasattr(face, name):
+            assert getattr(face, name) == getattr(theirs, name)
+    enumerations = 0
+    for real, made in (
+        (real_confluent_kafka, confluent_kafka),
+        (real_admin, face_admin),
+    ):
+        for name, kind in inspect.getmembers(real, inspect.isclass):
+            if issubclass(kind, enum.Enum) and not name.startswith("_") and hasattr(made, name):
+                enumerations += 1
+                members = getattr(made, name).__members__
+                assert {each: members[each].value for each in members} == {
+                    each: member.value for each, member in kind.__members__.items()
+                }
+    assert enumerations > 9
+
+
+def signature(call: Any) -> list[str]:
+    """The parameters that can be given by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found = inspect.signature(call).parameters.values()
+    return [each.name for each in found if each.kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "face"),
+    [
+        (real_admin.AdminClient, face_admin.AdminClient),
+        (real_kafka.KafkaAdminClient, kafka.KafkaAdminClient),
+    ],
+)
+def test_administrators_take_the_same_arguments(theirs: Any, face: Any) -> None:
+    """B670, B673: by the same names, in the same order."""
+    compared = 0
+    for name, call in inspect.getmembers(theirs, inspect.isfunction):
+        there = [each for each in signature(call) if each not in {"args", "kwargs"}]
+        if name.startswith("_") or not hasattr(face, name) or len(there) == 1:
+            continue
+        assert signature(getattr(face, name))[: len(there)] == there, name
+        compared += 1
+    assert compared > 13
 
 
 class Partitions:
