@@ -15,6 +15,7 @@ from prokurist.assembly.producer import ProducerSide
 from prokurist.config import ProducerConfig
 from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
+from prokurist.events.application_events import ListTopics
 from prokurist.events.clock import CallersClock
 from prokurist.events.transaction_state import TransactionCall
 from prokurist.producer.closing import Thread
@@ -117,6 +118,12 @@ class TaskProducer(KafkaProducer):
     ) -> Steps[list[PartitionInfo]]:
         """Take the steps of `partitions_for`."""
         return self._partitions_for(topic, timeout)
+
+    def reach_steps(self, timeout: float | timedelta | None) -> Steps[None]:
+        """Take steps until a broker has answered."""
+        runner = self._runner()
+        call = runner.call("reach", timeout)
+        yield from runner.ask(call, ListTopics(call))
 
     def instance_id_steps(self, timeout: float | timedelta) -> "Steps[UUID]":
         """Take the steps of `client_instance_id`."""
