@@ -99,7 +99,8 @@ def test_each_name_of_a_module_is_here_or_told(theirs: Any, ours: Any) -> None:
 
 def test_each_exception_is_aiokafkas() -> None:
     """B723: by name and number, with what it says of another try."""
-    for name, kind in inspect.getmembers(real_errors, inspect.isclass):
+    kinds: list[tuple[str, Any]] = inspect.getmembers(real_errors, inspect.isclass)
+    for name, kind in kinds:
         if not issubclass(kind, Exception) or kind.__module__ != real_errors.__name__:
             continue
         ours = getattr(errors, name)
