@@ -21,7 +21,7 @@ from prokurist.events.transaction_state import TransactionCall
 from prokurist.producer.closing import Thread
 from prokurist.producer.columns import Columns
 from prokurist.producer.producer import KafkaProducer
-from prokurist.producer.transacting import require_offsets
+from prokurist.producer.transacting import Transactions, require_offsets
 from prokurist.types import (
     ConsumerGroupMetadata,
     OffsetAndMetadata,
@@ -150,9 +150,9 @@ class TaskProducer(KafkaProducer):
         """Take the steps of `commit_transaction` or `abort_transaction`."""
         return self._transacting(kind.value).end_steps(kind, timeout)
 
-    def require_transactions(self, operation: str) -> None:
-        """Refuse a call of transactions where there are none."""
-        self._transacting(operation)
+    def transactions_of(self, operation: str) -> Transactions:
+        """The calls of transactions; refused where there are none."""
+        return self._transacting(operation)
 
     @property
     def has_transaction(self) -> bool:
