@@ -14,6 +14,7 @@ from typing import Any, Final
 from prokurist.admin.arguments import listed, mapping_of, named, require_kind, require_name
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.results import Results
+from prokurist.application.driving import Steps
 from prokurist.config.secret import Secret
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.admin.access import (
@@ -151,11 +152,17 @@ class Access(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         if names is None:
-            return Results("users", self._one("users", AllUsersToDescribe(), timeout))
+            return self._run(self._all_users(timeout))
         items = dict.fromkeys(named("users", names, example='["alice"]'))
         if not items:
             return Results("users", {})  # No name would stand for all.
         return self._results("users", UsersToDescribe(items), timeout)
+
+    def _all_users(
+        self, timeout: float | timedelta | None
+    ) -> Steps[Results[str, dict[ScramMechanism, int]]]:
+        found = yield from self._ask_one("users", AllUsersToDescribe(), timeout)
+        return Results("users", found)
 
     @without_locals
     def alter_users(

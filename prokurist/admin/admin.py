@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol, Self
 
 from prokurist.admin.access import Access
 from prokurist.admin.cluster import ClusterCalls
@@ -25,6 +25,7 @@ from prokurist.admin.transactions import Transactions
 from prokurist.application import at_exit
 from prokurist.application.call_runner import LAST_TURN, TURN
 from prokurist.application.caller_counters import CLOSED, CallerCounters
+from prokurist.application.driving import Run, Steps
 from prokurist.application.health import ClientHealth
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.single_thread_guard import PROCESS
@@ -45,6 +46,14 @@ if TYPE_CHECKING:
 
 CLOSE: Final = 5.0
 """Seconds for a `close` that is given no timeout: nothing is left to do but to end a thread."""
+
+
+class Thread(Protocol):
+    """Interface of the network thread, for `close`."""
+
+    def join(self, seconds: float) -> object:
+        """Wait for its end, or return what waits for it."""
+        ...
 
 
 class KafkaAdmin(
@@ -129,7 +138,10 @@ class KafkaAdmin(
         Args:
             timeout: Seconds; None for 5.
         """
-        seconds = CLOSE if timeout is None else as_seconds(timeout)
+        self._run(self._end(CLOSE if timeout is None else as_seconds(timeout)))
+
+    def _end(self, seconds: float) -> Steps[None]:
+        """Take the steps of `close`."""
         if PROCESS.id != self._process:
             self._check_usable("close")
         with self._closing:
@@ -146,10 +158,14 @@ class KafkaAdmin(
         except KafkaException:
             pass  # The thread has ended by itself: its calls have heard so.
         else:
-            runner.drive(runner.wait_for_end(ending, last))
-        side.thread.join(last.remaining(runner.now()))
+            yield from runner.wait_for_end(ending, last)
+        yield Run(self._thread().join, last.remaining(runner.now()))
         CLOSED.add(self._counters)
         side.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)
+
+    def _thread(self) -> Thread:
+        """The network thread, for `close`."""
+        return self._built().thread
 
     def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
         """Close at the end of the interpreter."""

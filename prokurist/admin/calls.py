@@ -5,11 +5,12 @@ Thread: any application thread; each call has a wait of its own.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from prokurist.admin.results import Listing, Results, listing_of, value_of
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.application.driving import Steps
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.assembly.admin import AdminSide
 from prokurist.errors import (
@@ -23,6 +24,8 @@ from prokurist.events.admin.work import Work
 from prokurist.events.application_events import Administer
 from prokurist.events.clock import CallersClock, Deadline
 
+T = TypeVar("T")
+
 
 class AdminCalls:
     """The part of `KafkaAdmin` that all its calls stand on."""
@@ -34,11 +37,18 @@ class AdminCalls:
     _process: int
     _default: float
 
+    def _run(self, steps: Steps[T]) -> T:
+        """Take the steps of a call on this thread; `aio.KafkaAdmin` takes them in a task.
+
+        What a call makes of its answers belongs to its steps: behind this there is nothing.
+        """
+        return self._runner().drive(steps)
+
     def _results(
         self, operation: str, work: Work, timeout: float | timedelta | None
     ) -> Results[Any, Any]:
         """Do some work, and return the outcome of each item."""
-        return Results(operation, self._ended(operation, work, timeout))
+        return self._run(self._ask_all(operation, work, timeout))
 
     def _one(self, operation: str, work: Work, timeout: float | timedelta | None) -> Any:
         """Do the work of a single item, and return its value.
@@ -46,8 +56,7 @@ class AdminCalls:
         Raises:
             KafkaException: It has failed.
         """
-        (outcome,) = self._ended(operation, work, timeout).values()
-        return value_of(outcome)
+        return self._run(self._ask_one(operation, work, timeout))
 
     def _listing(
         self,
@@ -58,12 +67,49 @@ class AdminCalls:
         partial: bool,
     ) -> Listing[Any]:
         """Ask all brokers, and return their parts as one list."""
-        return listing_of(operation, self._ended(operation, work, timeout), partial=partial)
+        return self._run(self._ask_brokers(operation, work, timeout, partial=partial))
 
     def _ended(
         self, operation: str, work: Work, timeout: float | timedelta | None
     ) -> Mapping[Any, Outcome]:
-        """Do some work until its deadline.
+        """Do some work until its deadline."""
+        return self._run(self._ask(operation, work, timeout))
+
+    # --- steps -----------------------------------------------------------------------------
+
+    def _ask_all(
+        self, operation: str, work: Work, timeout: float | timedelta | None
+    ) -> Steps[Results[Any, Any]]:
+        """Take the steps of some work, to the outcome of each item."""
+        return Results(operation, (yield from self._ask(operation, work, timeout)))
+
+    def _ask_one(
+        self, operation: str, work: Work, timeout: float | timedelta | None
+    ) -> Steps[Any]:
+        """Take the steps of the work of a single item, to its value.
+
+        Raises:
+            KafkaException: It has failed.
+        """
+        (outcome,) = (yield from self._ask(operation, work, timeout)).values()
+        return value_of(outcome)
+
+    def _ask_brokers(
+        self,
+        operation: str,
+        work: Work,
+        timeout: float | timedelta | None,
+        *,
+        partial: bool,
+    ) -> Steps[Listing[Any]]:
+        """Take the steps of a question to all brokers, to their parts as one list."""
+        outcomes = yield from self._ask(operation, work, timeout)
+        return listing_of(operation, outcomes, partial=partial)
+
+    def _ask(
+        self, operation: str, work: Work, timeout: float | timedelta | None
+    ) -> Steps[Mapping[Any, Outcome]]:
+        """Take the steps of some work, to its deadline.
 
         Raises:
             KafkaException: Nothing was asked, of any item.
@@ -77,7 +123,7 @@ class AdminCalls:
         try:
             if call.without_time:
                 runner.refuse(call)
-            runner.drive(runner.ask(call, Administer(call, work)))
+            yield from runner.ask(call, Administer(call, work))
         except TimeoutException as late:
             if not call.timed_out:
                 raise

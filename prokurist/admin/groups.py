@@ -12,6 +12,7 @@ from prokurist.admin.arguments import listed, named, require_kind, require_name
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.records import partition_of, partitions_of
 from prokurist.admin.results import Listing, Results, listing_of
+from prokurist.application.driving import Steps
 from prokurist.events.admin.groups import (
     GroupOffsetsToAlter,
     GroupOffsetsToDelete,
@@ -74,7 +75,12 @@ class Groups(AdminCalls):
             words("states", states, GroupState),
             frozenset(named("protocol types", protocol_types, example='["consumer"]')),
         )
-        outcomes = self._ended("list_groups", work, timeout)
+        return self._run(self._list_groups(work, timeout, partial=partial))
+
+    def _list_groups(
+        self, work: GroupsToList, timeout: float | timedelta | None, *, partial: bool
+    ) -> Steps[Listing[GroupListing]]:
+        outcomes = yield from self._ask("list_groups", work, timeout)
         return listing_of("list_groups", each_once(outcomes), partial=partial)
 
     def describe_group(
@@ -259,22 +265,32 @@ class Groups(AdminCalls):
         """
         require_name("groups", group)
         require_kind("reason", reason, str)
-        deadline = self._until(timeout)
         if isinstance(members, Everyone):
-            described = self.describe_group(group, timeout=self._left(deadline))
-            found = [
-                MemberToRemove(instance_id=each.instance_id)
-                if each.instance_id
-                else MemberToRemove(each.member_id)
-                for each in described.members
-            ]
-        else:
-            example = '[MemberToRemove(instance_id="billing-1")], or ALL'
-            found = listed("members", members, example=example)
-            for each in found:
-                require_kind("a member", each, MemberToRemove)
+            return self._run(self._remove_all(group, reason, timeout))
+        example = '[MemberToRemove(instance_id="billing-1")], or ALL'
+        found = listed("members", members, example=example)
+        for each in found:
+            require_kind("a member", each, MemberToRemove)
         work = MembersToRemove(group, dict.fromkeys(found), reason)
-        return self._results("remove_members", work, self._left(deadline))
+        return self._results("remove_members", work, timeout)
+
+    def _remove_all(
+        self, group: str, reason: str, timeout: float | timedelta | None
+    ) -> Steps[Results[MemberToRemove, RemovedMember]]:
+        """Take the steps to remove the members that a group has at present."""
+        deadline = self._until(timeout)
+        asked = GroupsToDescribe({group: None})
+        described: Group = yield from self._ask_one(
+            "remove_members", asked, self._left(deadline)
+        )
+        found = [
+            MemberToRemove(instance_id=each.instance_id)
+            if each.instance_id
+            else MemberToRemove(each.member_id)
+            for each in described.members
+        ]
+        work = MembersToRemove(group, dict.fromkeys(found), reason)
+        return (yield from self._ask_all("remove_members", work, self._left(deadline)))
 
 
 def asked_partitions(groups: Any) -> dict[str, tuple[TopicPartition, ...] | None]:

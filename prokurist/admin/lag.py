@@ -12,6 +12,7 @@ from prokurist.admin.arguments import named
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import GROUPS, each_once
 from prokurist.admin.results import Results, listing_of
+from prokurist.application.driving import Steps
 from prokurist.errors import IllegalStateException
 from prokurist.events.admin.groups import GroupOffsetsToFetch, GroupsToDescribe, GroupsToList
 from prokurist.events.admin.items_call import Outcome
@@ -75,17 +76,26 @@ class Lag(AdminCalls):
             IncompleteListingException: All groups were meant, and a broker has not answered.
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
+        names = None if groups is None else named("groups", groups, example=GROUPS)
+        steps = self._lag(names, timeout, read_committed=read_committed, newest=newest)
+        return self._run(steps)
+
+    def _lag(
+        self,
+        names: list[str] | None,
+        timeout: float | timedelta | None,
+        *,
+        read_committed: bool,
+        newest: bool,
+    ) -> Steps[GroupLags]:
         deadline = self._until(timeout)
-        names = (
-            self._reading_groups(deadline)
-            if groups is None
-            else named("groups", groups, example=GROUPS)
-        )
+        if names is None:
+            names = yield from self._reading_groups(deadline)
         items = dict.fromkeys(names)
-        described = self._ended(LAG, GroupsToDescribe(items), self._left(deadline))
+        described = yield from self._ask(LAG, GroupsToDescribe(items), self._left(deadline))
         readers = {name: None for name in items if refusal_of(described[name]) is None}
-        offsets = self._ended(LAG, GroupOffsetsToFetch(readers), self._left(deadline))
-        subscribed = self._partitions(described, readers, deadline)
+        offsets = yield from self._ask(LAG, GroupOffsetsToFetch(readers), self._left(deadline))
+        subscribed = yield from self._partitions(described, readers, deadline)
         parts: dict[str, dict[TopicPartition, Outcome]] = {}
         for name in readers:
             committed = offsets[name].value if offsets[name].error is None else {}
@@ -95,7 +105,9 @@ class Lag(AdminCalls):
                 wanted |= dict.fromkeys(subscribed.get(topic, ()))
             parts[name] = {tp: committed.get(tp, Outcome()) for tp in sorted(wanted)}
         every = dict.fromkeys(tp for each in parts.values() for tp in each)
-        logs = self._logs(every, deadline, read_committed=read_committed, newest=newest)
+        logs = yield from self._logs(
+            every, deadline, read_committed=read_committed, newest=newest
+        )
         rows: dict[str, Outcome] = {}
         for name in items:
             error = refusal_of(described[name])
@@ -112,16 +124,16 @@ class Lag(AdminCalls):
             rows[name] = Outcome(Results(f"lag of {name}", found))
         return GroupLags(LAG, rows)
 
-    def _reading_groups(self, deadline: Deadline) -> list[str]:
+    def _reading_groups(self, deadline: Deadline) -> Steps[list[str]]:
         """List the groups that commit offsets."""
         work = GroupsToList(READING, frozenset(), frozenset())
-        outcomes = each_once(self._ended(LAG, work, self._left(deadline)))
+        outcomes = each_once((yield from self._ask(LAG, work, self._left(deadline))))
         found = listing_of(LAG, outcomes, partial=False)
         return [each.group_id for each in found if each.protocol_type != CONNECT]
 
     def _partitions(
         self, described: Mapping[str, Outcome], readers: Iterable[str], deadline: Deadline
-    ) -> dict[str, list[TopicPartition]]:
+    ) -> Steps[dict[str, list[TopicPartition]]]:
         """The partitions of topics that members subscribe to; none of one that is gone."""
         topics: dict[str | UUID, None] = {
             topic: None
@@ -130,7 +142,7 @@ class Lag(AdminCalls):
         }
         if not topics:
             return {}
-        found = self._ended(LAG, TopicsToDescribe(topics), self._left(deadline))
+        found = yield from self._ask(LAG, TopicsToDescribe(topics), self._left(deadline))
         return {
             outcome.value.name: [
                 TopicPartition(each.topic, each.partition) for each in outcome.value.partitions
@@ -146,18 +158,15 @@ class Lag(AdminCalls):
         *,
         read_committed: bool,
         newest: bool,
-    ) -> Sequence[Mapping[TopicPartition, Outcome]]:
+    ) -> Steps[Sequence[Mapping[TopicPartition, Outcome]]]:
         """The start and the end of each log, and its greatest timestamp."""
         specs = [OffsetSpec.EARLIEST, OffsetSpec.LATEST]
         specs += [OffsetSpec.MAX_TIMESTAMP] if newest else []
-        return [
-            self._ended(
-                LAG,
-                OffsetsToList(dict.fromkeys(partitions, int(spec)), read_committed),
-                self._left(deadline),
-            )
-            for spec in specs
-        ]
+        logs = []
+        for spec in specs:
+            work = OffsetsToList(dict.fromkeys(partitions, int(spec)), read_committed)
+            logs.append((yield from self._ask(LAG, work, self._left(deadline))))
+        return logs
 
 
 def refusal_of(described: Outcome) -> Any:

@@ -11,6 +11,7 @@ from prokurist.admin.arguments import listed, mapping_of, require_kind
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.records import partition_of, partitions_of
 from prokurist.admin.results import Results
+from prokurist.application.driving import Steps
 from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.replicas import (
     AllLeadersToElect,
@@ -121,7 +122,12 @@ class Replicas(AdminCalls):
                 "an unclean election loses records: name its partitions, such as "
                 f"elect_leaders({PARTITIONS}, unclean=True)"
             )
-        found: dict[TopicPartition, Any] = self._one(
+        return self._run(self._elect_all(timeout))
+
+    def _elect_all(
+        self, timeout: float | timedelta | None
+    ) -> Steps[Results[TopicPartition, Election]]:
+        found: dict[TopicPartition, Any] = yield from self._ask_one(
             "elect_leaders", AllLeadersToElect(), timeout
         )
         return Results(

@@ -16,6 +16,7 @@ from prokurist.admin.arguments import (
 )
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.results import Results
+from prokurist.application.driving import Steps
 from prokurist.events.admin.topics import (
     PartitionsToCreate,
     TopicPageToDescribe,
@@ -253,27 +254,73 @@ class Topics(AdminCalls):
             UnsupportedVersionException: The brokers have no pages (before Kafka 3.8): use
                 `describe_topics`.
         """
-        require_int("page", page, 31)
-        if not page:
-            raise ValueError("page is at least 1: 0")
-        found = None if topics is None else named("topics", topics, example='["orders"]')
-        return self._pages(found, page, timeout)
+        return self._each_of(pages_of(topics, page), timeout)
 
-    def _pages(
-        self, topics: list[str] | None, page: int, timeout: float | timedelta | None
+    def _each_of(
+        self, pages: "TopicPages", timeout: float | timedelta | None
     ) -> Iterator[PartitionInfo]:
-        operation = "iter_topic_partitions"
-        if topics is None:
-            topics = list(self._one(operation, TopicsToList(internal=True), timeout))
-        names = tuple(sorted(topics))
-        cursor: TopicPartition | None = None
-        while names:
-            work = TopicPageToDescribe(names, page, cursor)
-            found, cursor = self._one(operation, work, timeout)
-            for topic in found:
+        while not pages.are_over:
+            for topic in self._run(self._next_page(pages, timeout)):
                 yield from topic.partitions
-            if cursor is None:
-                return
-            # Without those that are done: the broker begins at the cursor's topic, and where
-            # that is deleted meanwhile, at the next one.
-            names = tuple(each for each in names if each >= cursor.topic)
+
+    def _next_page(
+        self, pages: "TopicPages", timeout: float | timedelta | None
+    ) -> Steps[Sequence[TopicDescription]]:
+        operation = "iter_topic_partitions"
+        if pages.names is None:
+            every = yield from self._ask_one(operation, TopicsToList(internal=True), timeout)
+            pages.names = tuple(sorted(every))
+            if not every:
+                return ()
+        work = TopicPageToDescribe(pages.names, pages.size, pages.cursor)
+        found, cursor = yield from self._ask_one(operation, work, timeout)
+        pages.go_on(cursor)
+        topics: Sequence[TopicDescription] = found
+        return topics
+
+
+class TopicPages:
+    """Place in a list of topics that is read page by page.
+
+    Args:
+        topics: Their names; None for all.
+        size: Partitions of a page.
+
+    Attributes:
+        names: Those that are left; None while they are not known.
+        cursor: Where the next page begins; None for the beginning.
+        size: See above.
+    """
+
+    def __init__(self, topics: Iterable[str] | None, size: int) -> None:
+        self.names = None if topics is None else tuple(sorted(topics))
+        self.cursor: TopicPartition | None = None
+        self.size: int = size
+
+    @property
+    def are_over(self) -> bool:
+        """True when no page is left."""
+        return self.names is not None and not self.names
+
+    def go_on(self, cursor: TopicPartition | None) -> None:
+        """Note where the next page begins; None behind the last one."""
+        self.cursor = cursor
+        # Without those that are done: the broker begins at the cursor's topic, and where
+        # that is deleted meanwhile, at the next one.
+        self.names = (
+            ()
+            if cursor is None
+            else tuple(each for each in self.names or () if each >= cursor.topic)
+        )
+
+    def __repr__(self) -> str:
+        return f"TopicPages(at {self.cursor})"
+
+
+def pages_of(topics: Iterable[str] | None, size: int) -> TopicPages:
+    """Check the arguments of `iter_topic_partitions`."""
+    require_int("page", size, 31)
+    if not size:
+        raise ValueError("page is at least 1: 0")
+    found = None if topics is None else named("topics", topics, example='["orders"]')
+    return TopicPages(found, size)

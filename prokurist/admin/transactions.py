@@ -13,7 +13,8 @@ from prokurist.admin.arguments import listed, named, require_kind
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import words
 from prokurist.admin.records import partition_of
-from prokurist.admin.results import Listing, Results, value_of
+from prokurist.admin.results import Listing, Results
+from prokurist.application.driving import Steps
 from prokurist.errors import IllegalStateException
 from prokurist.errors.transactions import TransactionalIdNotFoundException
 from prokurist.events.admin.topics import TopicsToDescribe, TopicsToList
@@ -39,6 +40,8 @@ from prokurist.types.transactions import (
 
 OLDER: Final = 900.0
 """Seconds: the brokers' `transaction.max.timeout.ms`, by default."""
+FIND: Final = "find_hanging"
+ABORT: Final = "abort_transaction"
 IDS = '["billing-1"]'
 PARTITIONS = '[TopicPartition("orders", 0)]'
 
@@ -191,12 +194,35 @@ class Transactions(AdminCalls):
             TimeoutException: The time is over.
             ValueError: Neither topics nor a broker are named.
         """
+        if topics is None and broker is None:
+            raise ValueError(
+                "hanging transactions are looked for by topic or broker, such as "
+                'find_hanging(["orders"]) or find_hanging(broker=2)'
+            )
+        names = None if topics is None else named("topics", topics, example='["orders"]')
+        if broker is not None:
+            require_int("a broker's id", broker, 31)
+        return self._run(self._find_hanging(names, broker, as_seconds(older), timeout))
+
+    def _find_hanging(
+        self,
+        topics: list[str] | None,
+        broker: int | None,
+        least: float,
+        timeout: float | timedelta | None,
+    ) -> Steps[tuple[HangingTransaction, ...]]:
         deadline = self._until(timeout)
-        least = as_seconds(older)
-        partitions = self._partitions_to_search(topics, broker, deadline)
-        found = self.describe_producers(
-            partitions, broker=broker, timeout=self._left(deadline)
-        ).check()
+        partitions = yield from self._partitions_to_search(topics, broker, deadline)
+        items = dict.fromkeys(partitions)
+        look = (
+            ProducersToDescribe(items)
+            if broker is None
+            else ReplicasProducersToDescribe(items, broker)
+        )
+        answers: Results[TopicPartition, tuple[ActiveProducer, ...]] = yield from self._ask_all(
+            FIND, look, self._left(deadline)
+        )
+        found = answers.check()
         now = epoch_milliseconds() / 1000
         open_ones = [
             (tp, each)
@@ -208,10 +234,15 @@ class Transactions(AdminCalls):
         if not open_ones:
             return ()
         numbers = {each.producer_id for _, each in open_ones}
-        known = self.list_transactions(producer_ids=numbers, timeout=self._left(deadline))
+        every = TransactionsToList(frozenset(), frozenset(numbers), None, None)
+        known: Listing[TransactionListing] = yield from self._ask_brokers(
+            FIND, every, self._left(deadline), partial=False
+        )
         names = {each.producer_id: each.transactional_id for each in known}
-        described = self.describe_transactions(
-            dict.fromkeys(names.values()), timeout=self._left(deadline)
+        described = yield from self._ask_all(
+            FIND,
+            TransactionsToDescribe(dict.fromkeys(names.values())),
+            self._left(deadline),
         )
         return tuple(
             HangingTransaction(tp, each, names.get(each.producer_id))
@@ -220,22 +251,15 @@ class Transactions(AdminCalls):
         )
 
     def _partitions_to_search(
-        self, topics: Iterable[str] | None, broker: int | None, deadline: Deadline
-    ) -> list[TopicPartition]:
+        self, topics: list[str] | None, broker: int | None, deadline: Deadline
+    ) -> Steps[list[TopicPartition]]:
         """The partitions of topics, of which a broker has a replica if one is named."""
-        if topics is None and broker is None:
-            raise ValueError(
-                "hanging transactions are looked for by topic or broker, such as "
-                'find_hanging(["orders"]) or find_hanging(broker=2)'
-            )
         if topics is None:
             every = TopicsToList(internal=True)
-            names = list(self._one("find_hanging", every, self._left(deadline)))
-        else:
-            names = named("topics", topics, example='["orders"]')
-        asked: dict[str | UUID, None] = dict.fromkeys(names)
-        described: Results[str, TopicDescription] = self._results(
-            "find_hanging", TopicsToDescribe(asked), self._left(deadline)
+            topics = list((yield from self._ask_one(FIND, every, self._left(deadline))))
+        asked: dict[str | UUID, None] = dict.fromkeys(topics)
+        described: Results[str, TopicDescription] = yield from self._ask_all(
+            FIND, TopicsToDescribe(asked), self._left(deadline)
         )
         return [
             TopicPartition(each.topic, each.partition)
@@ -266,11 +290,16 @@ class Transactions(AdminCalls):
                 have been written.
         """
         require_kind("the transaction", hanging, HangingTransaction)
+        return self._run(self._abort_transaction(hanging, timeout))
+
+    def _abort_transaction(
+        self, hanging: HangingTransaction, timeout: float | timedelta | None
+    ) -> Steps[None]:
         deadline = self._until(timeout)
         tp, before = hanging.partition, hanging.producer
         look = ProducersToDescribe({tp: None})
-        producers: tuple[ActiveProducer, ...] = value_of(
-            self._ended("abort_transaction", look, self._left(deadline))[tp]
+        producers: tuple[ActiveProducer, ...] = yield from self._ask_one(
+            ABORT, look, self._left(deadline)
         )
         now = next((each for each in producers if each.producer_id == before.producer_id), None)
         if now is None or now.transaction_start is None:
@@ -280,9 +309,8 @@ class Transactions(AdminCalls):
                 f"{hanging}: its producer has gone on, to offset {now.transaction_start} and "
                 f"epoch {now.epoch}; it is not aborted"
             )
-        self._one(
-            "abort_transaction", TransactionToAbort(hanging, {tp: None}), self._left(deadline)
-        )
+        work = TransactionToAbort(hanging, {tp: None})
+        yield from self._ask_one(ABORT, work, self._left(deadline))
 
 
 def is_known(

@@ -11,9 +11,11 @@ from datetime import timedelta
 from types import GeneratorType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from prokurist.aio.consumer import KafkaConsumer
 from prokurist.aio.driving import Turns, drive
 from prokurist.aio.ending import Ending
 from prokurist.aio.loop_callback import in_loop
+from prokurist.aio.read_process_write import ReadProcessWrite, TransactionsOfTasks
 from prokurist.aio.task_producer import TaskProducer
 from prokurist.aio.transaction_block import TransactionBlock
 from prokurist.assembly.producer import ProducerSide
@@ -226,8 +228,17 @@ class KafkaProducer:
 
     def transaction(self, timeout: float | timedelta | None = None) -> TransactionBlock:
         """As `prokurist.KafkaProducer.transaction`, for `async with`."""
-        self._inner.require_transactions("transaction")
+        self._inner.transactions_of("transaction")
         return TransactionBlock(self, timeout)
+
+    def read_process_write(
+        self, consumer: KafkaConsumer, timeout: float | timedelta | None = None
+    ) -> ReadProcessWrite:
+        """As `prokurist.KafkaProducer.read_process_write`, with a consumer of coroutines."""
+        transactions = TransactionsOfTasks(
+            self, self._inner.transactions_of("read_process_write")
+        )
+        return ReadProcessWrite(transactions, consumer, timeout, self._inner.now)
 
     @property
     def has_transaction(self) -> bool:

@@ -15,12 +15,13 @@ from prokurist.assembly.producer import ProducerSide
 from prokurist.config import ProducerConfig
 from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
+from prokurist.events.application_events import ListTopics
 from prokurist.events.clock import CallersClock
 from prokurist.events.transaction_state import TransactionCall
 from prokurist.producer.closing import Thread
 from prokurist.producer.columns import Columns
 from prokurist.producer.producer import KafkaProducer
-from prokurist.producer.transacting import require_offsets
+from prokurist.producer.transacting import Transactions, require_offsets
 from prokurist.types import (
     ConsumerGroupMetadata,
     OffsetAndMetadata,
@@ -118,6 +119,12 @@ class TaskProducer(KafkaProducer):
         """Take the steps of `partitions_for`."""
         return self._partitions_for(topic, timeout)
 
+    def reach_steps(self, timeout: float | timedelta | None) -> Steps[None]:
+        """Take steps until a broker has answered."""
+        runner = self._runner()
+        call = runner.call("reach", timeout)
+        yield from runner.ask(call, ListTopics(call))
+
     def instance_id_steps(self, timeout: float | timedelta) -> "Steps[UUID]":
         """Take the steps of `client_instance_id`."""
         return self._instance_id(timeout)
@@ -143,9 +150,9 @@ class TaskProducer(KafkaProducer):
         """Take the steps of `commit_transaction` or `abort_transaction`."""
         return self._transacting(kind.value).end_steps(kind, timeout)
 
-    def require_transactions(self, operation: str) -> None:
-        """Refuse a call of transactions where there are none."""
-        self._transacting(operation)
+    def transactions_of(self, operation: str) -> Transactions:
+        """The calls of transactions; refused where there are none."""
+        return self._transacting(operation)
 
     @property
     def has_transaction(self) -> bool:

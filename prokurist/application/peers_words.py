@@ -51,12 +51,10 @@ PRODUCER_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Calls of other clients' producers, each with its counterpart here."""
 
-_ASYNCIO: Final = "in a thread: there is none for asyncio yet"
-
 PACKAGE_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "AIOConsumer": "prokurist.aio.KafkaConsumer",
-        "AIOKafkaAdminClient": f"KafkaAdmin, {_ASYNCIO}",
+        "AIOKafkaAdminClient": "prokurist.aio.KafkaAdmin",
         "AIOKafkaConsumer": "prokurist.aio.KafkaConsumer",
         "AIOKafkaProducer": "prokurist.aio.KafkaProducer",
         "AIOProducer": "prokurist.aio.KafkaProducer",

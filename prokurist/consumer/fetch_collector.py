@@ -87,6 +87,7 @@ class FetchCollector:
     Attributes:
         lent: The records lent to an iteration, with the last one handed out.
         polls: How many polls have begun.
+        only: Partitions to collect from; of none, all.
         topics: Counters of returned records, by topic.
     """
 
@@ -112,6 +113,7 @@ class FetchCollector:
         self._most = most
         self._now = now
         self.lent: Lent | None = None
+        self.only: frozenset[TopicPartition] = frozenset()
         self._begun: dict[TopicPartition, Bookmark] = {}
         self.polls: int = 0
         self._shortest_first = False
@@ -317,6 +319,8 @@ class FetchCollector:
     def _line(self) -> deque[Entry[PartitionReader]]:
         """The first entry of each partition, in the order that this poll takes them."""
         heads = self._buffer.heads()
+        if self.only:
+            heads = [each for each in heads if each.partition in self.only]
         if self._shortest_first:
             heads.sort(key=length)
         return deque(heads)

@@ -194,6 +194,16 @@ class Positions:
                 return None, None
             return max(0, state.end - state.done.offset), None
 
+    def ends(self, tp: TopicPartition) -> tuple[int | None, int | None]:
+        """Where a log ends, and where it ends regardless of open transactions, as far as known.
+
+        Raises:
+            IllegalStateException: The partition is not assigned.
+        """
+        with self._lock:
+            state = self.assigned.row(tp, "ends")
+            return state.end, state.written
+
     def at_end(self, partitions: Collection[TopicPartition]) -> bool:
         """Return True if all records up to the last known log ends were returned.
 

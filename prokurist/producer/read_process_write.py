@@ -1,6 +1,7 @@
 """Read–process–write: each poll's records and their offsets in one transaction.
 
-Thread: the one of the consumer and of the transaction calls.
+Thread: the one of the consumer and of the transaction calls; the event loop's in
+`aio/read_process_write.py`.
 
 - Rule A: offsets go into the transaction in the name of the membership that read the records
   (`KafkaConsumer.group_metadata`), and nothing is polled between the two. So a member that has
@@ -10,16 +11,18 @@ Thread: the one of the consumer and of the transaction calls.
   by the next `poll`, and its records are taken back only if it fails after all.
 """
 
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Protocol
 
+from prokurist.application.driving import Run, Steps, drive
 from prokurist.config import ConsumerConfig
-from prokurist.errors import ConfigException
-from prokurist.producer.transacting import Transactions
+from prokurist.errors import ConfigException, KafkaException
 from prokurist.records.consumer_records import ConsumerRecords
-from prokurist.types import ConsumerGroupMetadata
+from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 
 class Reader(Protocol):
@@ -29,7 +32,7 @@ class Reader(Protocol):
 
     def poll(
         self, timeout: float | timedelta, *, max_records: int | None = None
-    ) -> ConsumerRecords:
+    ) -> ConsumerRecords | Awaitable[ConsumerRecords]:
         """See `KafkaConsumer`."""
         ...
 
@@ -42,10 +45,52 @@ class Reader(Protocol):
         ...
 
 
-class ReadProcessWrite:
-    """Reads with a consumer, and writes in transactions that commit what was read.
+class Transacting(Protocol):
+    """Calls of transactions; those that wait may return what is awaited."""
 
-    `KafkaProducer.read_process_write` makes one.
+    @property
+    def is_endable(self) -> bool:
+        """True if there is something to abort."""
+        ...
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """True if a commit has begun and has no known outcome."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """True if the last transaction has ended, and none is open."""
+        ...
+
+    def require_begin(self) -> None:
+        """Check that a transaction can begin."""
+        ...
+
+    def begin(self) -> None:
+        """Begin one."""
+        ...
+
+    def send_offsets(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: ConsumerGroupMetadata,
+        timeout: float | timedelta | None,
+    ) -> object:
+        """Add offsets to it."""
+        ...
+
+    def commit(self, timeout: float | timedelta | None) -> object:
+        """Commit it."""
+        ...
+
+    def abort(self, timeout: float | timedelta | None) -> object:
+        """Abort it."""
+        ...
+
+
+class ReadingAndWriting:
+    """Steps of polls and of the transactions of their records, for threads and for tasks.
 
     Args:
         transactions: The calls of the producer.
@@ -58,7 +103,7 @@ class ReadProcessWrite:
 
     def __init__(
         self,
-        transactions: Transactions,
+        transactions: Transacting,
         consumer: Reader,
         timeout: float | timedelta | None,
     ) -> None:
@@ -69,6 +114,94 @@ class ReadProcessWrite:
         # True from the end of a poll until its transaction has ended.
         self._is_open = False
         self._commits = False
+
+    def enter(
+        self, timeout: float | timedelta, max_records: int | None
+    ) -> Steps[ConsumerRecords]:
+        """Settle the last transaction, poll, and begin the next."""
+        yield from self._settle()
+        self._transactions.require_begin()
+        records: ConsumerRecords = yield Run(
+            partial(self._consumer.poll, timeout, max_records=max_records)
+        )
+        try:
+            self._is_open, self._commits = True, False
+            self._transactions.begin()
+        except BaseException as error:
+            yield from self._undo(error)
+            raise
+        return records
+
+    def exit(self, records: ConsumerRecords, error: BaseException | None) -> Steps[None]:
+        """Commit, or abort for an error."""
+        if error is not None:
+            yield from self._undo(error)
+            return
+        try:
+            yield Run(
+                self._transactions.send_offsets,
+                records.next_offsets(),
+                self._consumer.group_metadata(),
+                self._timeout,
+            )
+            self._commits = True
+            yield Run(self._transactions.commit, self._timeout)
+            self._is_open = False
+        except BaseException as failure:
+            yield from self._undo(failure)
+            raise
+
+    def _settle(self) -> Steps[None]:
+        """End the last transaction."""
+        if not self._is_open:
+            return
+        if self._transactions.is_in_doubt:
+            try:
+                yield Run(self._transactions.commit, self._timeout)
+            except BaseException as error:
+                yield from self._undo(error)
+                raise
+        elif not self._is_committed:
+            self._consumer.take_back()
+            if self._transactions.is_endable:
+                yield Run(self._transactions.abort, self._timeout)
+        self._is_open = False
+
+    def _undo(self, error: BaseException) -> Steps[None]:
+        """Take the records back and abort, but for a commit in doubt."""
+        if self._transactions.is_in_doubt or self._is_committed:
+            return
+        self._commits = False
+        self._consumer.take_back()
+        if self._transactions.is_endable:
+            try:
+                yield Run(self._transactions.abort, self._timeout)
+            except KafkaException as own:
+                error.add_note(f"and aborting the transaction failed: {own}")
+        self._is_open = self._transactions.is_endable
+
+    @property
+    def _is_committed(self) -> bool:
+        """True after a commit that an interrupt has cut off behind its end."""
+        return self._commits and self._transactions.is_over
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._transactions}, {self._consumer})"
+
+
+class ReadProcessWrite(ReadingAndWriting):
+    """Reads with a consumer, and writes in transactions that commit what was read.
+
+    `KafkaProducer.read_process_write` makes one.
+
+    Args:
+        transactions: The calls of the producer.
+        consumer: The consumer.
+        timeout: Seconds for each call at the end of a transaction; None for `max.block.ms`.
+
+    Raises:
+        ConfigException: The consumer has no group, or commits automatically.
+    """
 
     def poll(
         self, timeout: float | timedelta, *, max_records: int | None = None
@@ -91,68 +224,6 @@ class ReadProcessWrite:
         """
         return PolledBlock(self, timeout, max_records)
 
-    def enter(self, timeout: float | timedelta, max_records: int | None) -> ConsumerRecords:
-        """Settle the last transaction, poll, and begin the next."""
-        self._settle()
-        self._transactions.require_begin()
-        records = self._consumer.poll(timeout, max_records=max_records)
-        try:
-            self._is_open, self._commits = True, False
-            self._transactions.begin()
-        except BaseException as error:
-            self._undo(error)
-            raise
-        return records
-
-    def exit(self, records: ConsumerRecords, error: BaseException | None) -> None:
-        """Commit, or abort for an error."""
-        if error is not None:
-            self._undo(error)
-            return
-        try:
-            self._transactions.send_offsets(
-                records.next_offsets(), self._consumer.group_metadata(), self._timeout
-            )
-            self._commits = True
-            self._transactions.commit(self._timeout)
-            self._is_open = False
-        except BaseException as failure:
-            self._undo(failure)
-            raise
-
-    def _settle(self) -> None:
-        """End the last transaction."""
-        if not self._is_open:
-            return
-        if self._transactions.is_in_doubt:
-            try:
-                self._transactions.commit(self._timeout)
-            except BaseException as error:
-                self._undo(error)
-                raise
-        elif not self._is_committed:
-            self._consumer.take_back()
-            if self._transactions.is_endable:
-                self._transactions.abort(self._timeout)
-        self._is_open = False
-
-    def _undo(self, error: BaseException) -> None:
-        """Take the records back and abort, but for a commit in doubt."""
-        if self._transactions.is_in_doubt or self._is_committed:
-            return
-        self._commits = False
-        self._consumer.take_back()
-        self._transactions.roll_back(error, self._timeout)
-        self._is_open = self._transactions.is_endable
-
-    @property
-    def _is_committed(self) -> bool:
-        """True after a commit that an interrupt has cut off behind its end."""
-        return self._commits and self._transactions.is_over
-
-    def __repr__(self) -> str:
-        return f"ReadProcessWrite({self._transactions}, {self._consumer})"
-
 
 class PolledBlock:
     """One poll, and the transaction of its records.
@@ -174,7 +245,7 @@ class PolledBlock:
         self._records = ConsumerRecords()
 
     def __enter__(self) -> ConsumerRecords:
-        self._records = self._work.enter(self._timeout, self._max_records)
+        self._records = drive(self._work.enter(self._timeout, self._max_records), wait_is_over)
         return self._records
 
     def __exit__(
@@ -183,10 +254,15 @@ class PolledBlock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._work.exit(self._records, error)
+        drive(self._work.exit(self._records, error), wait_is_over)
 
     def __repr__(self) -> str:
         return f"PolledBlock({self._work})"
+
+
+def wait_is_over(_waiter: object, _until: float) -> bool:
+    """Never called: each wait is inside a call of the consumer or of the producer."""
+    return True
 
 
 def require_group(consumer: Reader) -> None:

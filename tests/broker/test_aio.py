@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from prokurist import TopicPartition, errors
-from prokurist.aio import KafkaConsumer, KafkaProducer
+from prokurist.admin import NewTopic
+from prokurist.aio import KafkaAdmin, KafkaConsumer, KafkaProducer
 from prokurist.testing.kafka import RealKafka
 
 MANY = 5000
@@ -85,5 +86,73 @@ def test_transactions_of_coroutines(prokurist_kafka: RealKafka) -> None:
             consumer.assign(TopicPartition(topic, 0))
             values = [each.value async for each in consumer.records(idle_timeout=2.0)]
             assert values == [b"committed"]
+
+    run(main())
+
+
+def test_topics_are_administered_in_tasks(prokurist_kafka: RealKafka) -> None:
+    """B725: created at once, described, listed page by page, and deleted."""
+    names = [prokurist_kafka.unique_topic(partitions=1) + suffix for suffix in ("a", "b")]
+
+    async def main() -> None:
+        async with KafkaAdmin(bootstrap_servers=prokurist_kafka.bootstrap) as admin:
+            made = await asyncio.gather(
+                *(admin.create_topics({each: NewTopic(2)}, wait=True) for each in names)
+            )
+            assert all(not each.errors for each in made)
+            found = [each async for each in admin.iter_topic_partitions(names, page=1)]
+            assert [(each.topic, each.partition) for each in found] == [
+                (name, number) for name in names for number in range(2)
+            ]
+            with pytest.raises(errors.TopicExistsException):
+                await admin.create_topic(names[0], 1)
+            (await admin.delete_topics(names, timeout=30)).check()
+            assert not set(names) & set(await admin.list_topics())
+
+    run(main())
+
+
+def test_records_are_copied_in_transactions(prokurist_kafka: RealKafka) -> None:
+    """B728: one block is cancelled; each record counts once."""
+    orders = prokurist_kafka.unique_topic(partitions=1)
+    copies = prokurist_kafka.unique_topic(partitions=1)
+    servers = {"bootstrap.servers": prokurist_kafka.bootstrap}
+
+    async def main() -> None:
+        async with KafkaProducer(servers) as writer:
+            await (await writer.send_many(orders, [b"%d" % n for n in range(20)]))
+        async with (
+            KafkaConsumer(
+                servers,
+                group_id=f"{orders}-group",
+                auto_offset_reset="earliest",
+                enable_auto_commit=False,
+                max_poll_records=7,
+            ) as consumer,
+            KafkaProducer(servers, transactional_id=f"{orders}-writer") as producer,
+        ):
+            await producer.init_transactions(30.0)
+            consumer.subscribe(orders)
+            work = producer.read_process_write(consumer, 30.0)
+
+            async def copy(pause: float = 0.0) -> int:
+                async with work.poll(10.0) as records:
+                    for record in records:
+                        await producer.send(copies, record.value)
+                    await asyncio.sleep(pause)
+                return len(records)
+
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(8.0):
+                    await copy(60.0)
+            copied = 0
+            while copied < 20:
+                copied += await copy()
+        async with KafkaConsumer(
+            servers, isolation_level="read_committed", auto_offset_reset="earliest"
+        ) as reader:
+            reader.assign(TopicPartition(copies, 0))
+            values = [each.value async for each in reader.records(idle_timeout=2.0)]
+            assert values == [b"%d" % n for n in range(20)]
 
     run(main())

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import kafka  # type: ignore[import-untyped]
 
-import aiokafka  # type: ignore[import-untyped]
+import aiokafka
 
 GROUP: Final = "billing"
 TOPIC: Final = "orders"

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 from prokurist.compat.kafka.errors import IllegalStateError, as_theirs
 from prokurist.compat.kafka.future import Future
 from prokurist.compat.kafka.looking_up import MILLISECOND, LookingUp
-from prokurist.compat.kafka.patterns import beginning_as
 from prokurist.compat.kafka.settings import consumer_settings
 from prokurist.compat.kafka.structs import ConsumerRecord, OffsetAndMetadata
 from prokurist.compat.kafka.without_group import WithoutGroup
+from prokurist.compat.patterns import beginning_as
 from prokurist.compat.waiting import LONGEST, seconds
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer as OurConsumer

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 from prokurist.compat.absent import Client
 from prokurist.compat.kafka.errors import as_theirs
 from prokurist.compat.kafka.future import FutureRecordMetadata
-from prokurist.compat.kafka.settings import OfNull, producer_settings
+from prokurist.compat.kafka.settings import producer_settings
 from prokurist.compat.kafka.structs import OffsetAndMetadata
+from prokurist.compat.user_code import OfNull
 from prokurist.compat.waiting import seconds
 from prokurist.config import ProducerConfig
 from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutException

@@ -7,9 +7,9 @@ from typing import Any, Final
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.kafka.errors import KafkaConfigurationError, as_theirs
 from prokurist.compat.kafka.structs import OffsetAndMetadata
+from prokurist.compat.user_code import OfNull, Partitioner
 from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.errors import ConfigException, KafkaException
-from prokurist.producer.serializing import Headers, of_all
 from prokurist.types import OffsetAndMetadata as OurOffset
 from prokurist.types import TopicPartition
 
@@ -52,7 +52,7 @@ def producer_settings(configs: Mapping[str, Any]) -> tuple[dict[str, Any], Produ
     if rest.get("retries") == math.inf:
         del rest["retries"]
     if callable(partitioner := rest.get("partitioner")):
-        rest["partitioner"] = _Partitioner(partitioner)
+        rest["partitioner"] = Partitioner(partitioner)
     for key in ("key_serializer", "value_serializer"):
         if key in rest:
             rest[key] = OfNull(rest[key])
@@ -112,43 +112,3 @@ class _Committed:
 
     def __repr__(self) -> str:
         return f"_Committed({self._told!r})"
-
-
-class OfNull:
-    """A serializer that is asked for null, too; the producer below does not ask for None.
-
-    Args:
-        serializer: The user's.
-    """
-
-    NULL: Final = object()
-    """Sent in the place of None."""
-
-    def __init__(self, serializer: object) -> None:
-        self._made = of_all(serializer)
-
-    def __call__(self, topic: str, headers: Headers, it: Any) -> Any:
-        """The bytes of an object, which is None for null."""
-        return self._made(topic, headers, None if it is OfNull.NULL else it)
-
-    def __repr__(self) -> str:
-        return f"OfNull({self._made!r})"
-
-
-class _Partitioner:
-    """kafka-python's partitioner as one of ours.
-
-    Args:
-        choose: Called with the key, all partitions, and those that have a leader.
-    """
-
-    def __init__(self, choose: Callable[..., int]) -> None:
-        self._choose = choose
-
-    def __call__(self, topic: str, key: Any, _value: Any, cluster: Any) -> int:
-        every = cluster.partitions_of(topic)
-        led = [each.partition for each in every if each.leader is not None]
-        return self._choose(key, [each.partition for each in every], led)
-
-    def __repr__(self) -> str:
-        return f"_Partitioner({self._choose!r})"

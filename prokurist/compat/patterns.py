@@ -1,4 +1,4 @@
-"""kafka-python's patterns of topics, which look how a name begins."""
+"""Patterns of topics that look how a name begins, as those of kafka-python and aiokafka."""
 
 import re
 from typing import Final

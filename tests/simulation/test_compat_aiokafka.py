@@ -1,0 +1,277 @@
+"""aiokafka's face in virtual time: what it converts, and how long it waits."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from prokurist import TopicPartition
+from prokurist.compat.aiokafka import (
+    AIOKafkaConsumer,
+    AIOKafkaProducer,
+    ConsumerRebalanceListener,
+    ConsumerStoppedError,
+    errors,
+)
+from prokurist.compat.aiokafka.settings import consumer_settings, producer_settings
+from tests.simulation.virtual_loop import consumer, producer, run
+from tests.simulation.world import World
+
+A, B = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+def reader(world: World, *topics: str, **given: Any) -> AIOKafkaConsumer:
+    """A face of a consumer in virtual time."""
+    keys, found = consumer_settings({"auto_offset_reset": "earliest", **given})
+    del keys["bootstrap_servers"]
+    face = AIOKafkaConsumer.over(consumer(world, **keys), found, world.clock)
+    if topics:
+        face.subscribe(topics)
+    return face
+
+
+def sender(world: World, **given: Any) -> AIOKafkaProducer:
+    """A face of a producer in virtual time."""
+    keys, found = producer_settings(given)
+    del keys["bootstrap_servers"]
+    return AIOKafkaProducer.over(producer(world, **keys), found, given)
+
+
+async def write(world: World, *partitions: TopicPartition) -> None:
+    """Write a record into each partition."""
+    async with sender(world) as writer:
+        for number, tp in enumerate(partitions):
+            await writer.send_and_wait(tp.topic, b"%d" % number, partition=tp.partition)
+
+
+def test_records_come_by_turns_to_tasks_that_read() -> None:
+    """B718: one that waits for a partition keeps no record of another one from its task."""
+    world = World()
+
+    async def main() -> None:
+        async with reader(world, "orders", group_id="g") as client:
+            first = asyncio.create_task(client.getone(A))
+            second = asyncio.create_task(client.getone(B))
+            any_of_them = asyncio.create_task(client.getmany(B, timeout_ms=500))
+            await asyncio.sleep(1.0)
+            assert not first.done()
+            assert not second.done()
+            assert await any_of_them == {}
+            await write(world, B)
+            found = await asyncio.wait_for(second, 5)
+            assert (found.partition, found.value) == (1, b"0")
+            assert not first.done()
+            await write(world, A)
+            assert (await asyncio.wait_for(first, 5)).partition == 0
+            # A reader without others waits undisturbed, and one that comes later has a turn.
+            alone = asyncio.create_task(client.getone())
+            await asyncio.sleep(1.0)
+            assert await client.getmany() == {}
+            await write(world, A, B)
+            assert (await asyncio.wait_for(alone, 5)).topic == "orders"
+
+    run(world, main())
+
+
+def test_positions_and_commits_cover_the_record_in_hand() -> None:
+    """B716: as in aiokafka, what `getone` and `async for` have returned is consumed."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A, A, A)
+        async with reader(world, group_id="g", enable_auto_commit=False) as client:
+            client.assign([A])
+            assert (await client.getone()).offset == 0
+            assert await client.position(A) == 1
+            await client.commit()
+            assert await client.committed(A) == 1
+            async for record in client:
+                assert record.offset == 1
+                break
+            await client.commit()
+            assert await client.committed(A) == 2
+            assert client.highwater(A) == 3
+            found = await client.getmany(timeout_ms=1000, max_records=5)
+            assert [each.offset for each in found[A]] == [2]
+
+    run(world, main())
+
+
+def test_start_ends_where_nothing_can_be_read() -> None:
+    """B719: without a broker at once; without a topic by `request_timeout_ms`."""
+    world = World()
+
+    async def main() -> None:
+        client = reader(world, "missing", group_id="g", request_timeout_ms=5000)
+        began = world.clock.time
+        with pytest.raises(errors.for_code(3), match="missing"):
+            await client.start()
+        assert world.clock.time - began == pytest.approx(5.0, abs=0.2)
+        await client.stop()
+        client = reader(world, "missing", request_timeout_ms=5000)
+        began = world.clock.time
+        with pytest.raises(errors.for_code(3), match="missing"):
+            await client.start()
+        assert world.clock.time - began == pytest.approx(5.0, abs=0.2)
+        await client.stop()
+        world.control.kill(1)
+        for made in (reader(world, "orders", group_id="g"), sender(world)):
+            began = world.clock.time
+            with pytest.raises(errors.KafkaConnectionError, match="no broker can be reached"):
+                await made.start()
+            assert world.clock.time - began < 2.0
+            await made.stop()
+
+    run(world, main())
+
+
+def test_start_does_not_wait_for_ever_for_a_group() -> None:
+    """B719: a member that does not poll holds the round up; `start` returns by its time."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A, B)
+        keys: dict[str, Any] = {"group_id": "g", "request_timeout_ms": 4000}
+        async with reader(world, "orders", **keys) as first:
+            second = reader(world, "orders", **keys)
+            began = world.clock.time
+            await second.start()
+            assert world.clock.time - began == pytest.approx(4.0, abs=0.5)
+            assert not second.assignment()
+            reading = asyncio.create_task(second.getone())
+            await first.getmany(timeout_ms=1000)
+            assert (await reading).topic == "orders"
+            assert second.assignment()
+            await second.stop()
+
+    run(world, main())
+
+
+def test_stop_ends_the_call_that_reads() -> None:
+    """B720: with ConsumerStoppedError; an iteration ends."""
+    world = World()
+
+    async def main() -> None:
+        client = reader(world, "orders", group_id="g")
+        await client.start()
+
+        async def iterate() -> int:
+            return len([record async for record in client])
+
+        tasks = [asyncio.create_task(client.getone()), asyncio.create_task(iterate())]
+        await asyncio.sleep(0.5)
+        await client.stop()
+        with pytest.raises(ConsumerStoppedError):
+            await tasks[0]
+        assert await tasks[1] == 0
+        with pytest.raises(ConsumerStoppedError):
+            await client.getmany()
+
+    run(world, main())
+
+
+class Notes(ConsumerRebalanceListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, set[TopicPartition]]] = []
+
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        """Note it."""
+        self.heard.append(("revoked", revoked))
+
+    def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        """Note it."""
+        self.heard.append(("assigned", assigned))
+
+
+def test_unsubscribe_does_not_wait_and_another_subscription_follows() -> None:
+    """B721: the listener hears nothing of the consumer's own leave, as in aiokafka."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A)
+        notes = Notes()
+        async with reader(world, group_id="g") as client:
+            client.subscribe(["orders"], listener=notes)
+            assert (await client.getone()).partition == 0
+            client.unsubscribe()
+            assert client.assignment() == set()
+            assert client.subscription() == frozenset()
+            client.subscribe(["orders"], listener=notes)
+            await client.getmany(timeout_ms=2000)
+            assert len(client.assignment()) == 3
+        assert [kind for kind, _ in notes.heard] == ["assigned", "assigned"]
+
+    run(world, main())
+
+
+def test_a_block_that_an_error_leaves_commits_nothing() -> None:
+    """B720: what the error has stopped was not worked on."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A, A)
+
+        async def work() -> None:
+            async with reader(world, "orders", group_id="g") as client:
+                await client.getone()
+                _ = 1 / 0
+
+        with pytest.raises(ZeroDivisionError):
+            await work()
+        async with reader(world, "orders", group_id="g") as again:
+            assert await again.committed(A) is None
+            assert (await again.getone()).offset == 0
+        async with reader(world, "orders", group_id="g") as again:
+            assert await again.committed(A) == 1
+
+    run(world, main())
+
+
+def test_a_batch_takes_what_aiokafkas_takes() -> None:
+    """B722: the bytes of Kafka's format, and its records side by side."""
+    world = World()
+
+    async def main() -> None:
+        async with sender(world, max_batch_size=200) as writer:
+            batch = writer.create_batch()
+            found = batch.append(timestamp=5, key=None, value=b"x" * 300)
+            assert found is not None
+            assert (found.offset, found.timestamp) == (0, 5)
+            assert batch.append(timestamp=5, key=b"k", value=b"v") is None
+            assert batch.closed()
+            sent = await writer.send_batch(batch, "orders", partition=0)
+            assert (await sent).offset == 0
+            with pytest.raises(ValueError, match="the batch is empty"):
+                await writer.send_batch(writer.create_batch(), "orders", partition=0)
+
+    run(world, main())
+
+
+def test_a_send_that_fails_tells_it_once() -> None:
+    """B723: in `send` where it is known there; in the future if it comes later."""
+    world = World()
+
+    async def main() -> None:
+        writer = sender(world, request_timeout_ms=1000, value_serializer=str.encode)
+        await writer.start()
+        with pytest.raises(errors.for_code(10), match="max"):
+            await writer.send("orders", "x" * 2_000_000)
+        with pytest.raises(errors.for_code(3), match="missing"):
+            await writer.send("missing", "v")
+        with pytest.raises(ValueError, match="a value, or a key"):
+            await writer.send("orders")
+        with pytest.raises(TypeError, match="a key is bytes"):
+            await writer.send("orders", "v", "text")
+        world.control.freeze()
+        sent = await writer.send("orders", "v", partition=0)
+        with pytest.raises(errors.KafkaTimeoutError) as raised:
+            await sent
+        assert raised.value.__cause__ is not None
+        world.control.thaw()
+        await writer.stop()
+        with pytest.raises(errors.ProducerClosed):
+            await writer.send("orders", "v")
+
+    run(world, main())
