@@ -27,6 +27,12 @@ from prokurist.network_thread.wire.metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from prokurist.network_thread.wire.producer_states import (
+    DescribeProducers,
+    DescribeProducersAnswer,
+    PartitionProducers,
+    ProducerState,
+)
 from prokurist.network_thread.wire.rights import Operation
 from prokurist.network_thread.wire.versions import Range, Versions
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
@@ -306,5 +312,44 @@ EXCHANGES = (
             ),
         },
         lambda _: OffsetForLeaderEpochAnswer((EpochEnd(ORDERS, 0, 4, 40),), 0.25),
+    ),
+    Exchange(
+        "describe_producers",
+        range(1),
+        lambda _: DescribeProducers((ORDERS,)),
+        {"topics": ({"name": "orders", "partition_indexes": (3,)},)},
+        {
+            **THROTTLED,
+            "topics": (
+                {
+                    "name": "orders",
+                    "partitions": (
+                        {
+                            "partition_index": 3,
+                            "error_code": 0,
+                            "error_message": None,
+                            "active_producers": (
+                                {
+                                    "producer_id": 9,
+                                    "producer_epoch": 2,
+                                    "last_sequence": 41,
+                                    "last_timestamp": 1_795_840_000_000,
+                                    "coordinator_epoch": -1,
+                                    "current_txn_start_offset": 17,
+                                },
+                            ),
+                        },
+                    ),
+                },
+            ),
+        },
+        lambda _: DescribeProducersAnswer(
+            (
+                PartitionProducers(
+                    ORDERS, 0, (ProducerState(9, 2, 41, 1_795_840_000_000, None, 17),)
+                ),
+            ),
+            0.25,
+        ),
     ),
 )
