@@ -108,6 +108,29 @@ def test_the_lag_of_a_group_is_shown_meanwhile(
     assert (code, row["group"], row["lag"]) == (DONE, group, 5)
 
 
+def test_the_doctor_names_it(
+    prokurist_kafka: RealKafka,
+    tp: TopicPartition,
+    producer_of: Producing,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """B567: by its producer and its transactional id; with nothing open it says so."""
+    command = ["doctor", "-b", prokurist_kafka.bootstrap, "-t", tp.topic, "-J"]
+    with writing(prokurist_kafka, tp, producer_of):
+        assert main(command) == DONE
+        finding = transactions_in(capfdbinary.readouterr().out)
+        assert f"transactional.id={tp.topic}, is open in {tp} from offset 3 on" in finding
+        assert "its coordinator has it as Ongoing" in finding
+    main(command)
+    assert transactions_in(capfdbinary.readouterr().out) == "none is open"
+
+
+def transactions_in(output: bytes) -> str:
+    """The doctor's finding about transactions."""
+    steps = map(json.loads, output.splitlines())
+    return next(str(each["finding"]) for each in steps if each["step"] == "Transactions")
+
+
 def is_waited_for(consumer: KafkaConsumer, tp: TopicPartition) -> bool:
     """Whether who asks for what is committed has to wait for a transaction."""
     try:
