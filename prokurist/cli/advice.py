@@ -175,8 +175,8 @@ def on_open_transactions(found: OpenTransactions) -> str | None:
     if hanging is not None:
         topic, partition = hanging.partition
         return (
-            "Nobody will end it, and readers of committed records wait behind it: once its "
-            "producer is known to be gone, `kafka-transactions.sh abort --topic "
+            "Unless this user lacks DESCRIBE on its transactional id, nobody will end it, and "
+            "readers of committed records wait behind it: `kafka-transactions.sh abort --topic "
             f"{topic} --partition {partition} --start-offset {hanging.producer.first_offset}`."
         )
     if any(each.is_long for each in found.found):
