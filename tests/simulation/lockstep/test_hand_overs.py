@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.simulation.lockstep import accumulating, awaiting, clients, hand_overs, polls
+from tests.simulation.lockstep import (
+    accumulating,
+    awaiting,
+    clients,
+    hand_overs,
+    polls,
+    transactions,
+)
 from tests.simulation.lockstep.exploring import Scene, explore
 from tests.simulation.lockstep.planted import BUGS, Bug
 
@@ -12,6 +19,7 @@ SCENES = (
     *clients.SCENES,
     *accumulating.SCENES,
     *awaiting.SCENES,
+    *transactions.SCENES,
 )
 LONG = (
     pytest.param(each, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])
