@@ -128,7 +128,8 @@ def an_abort_at_the_deadline(stage: Stage) -> None:
         assert played.kept == "CompleteAbort"
         played.producer.begin_transaction()
         delivery = played.send()
-        assert played.outcome(lambda: played.producer.commit_transaction(LONG)) is None
+        failure = played.outcome(lambda: played.producer.commit_transaction(LONG))
+        assert failure is None, repr(failure)
         assert not delivery._batch.failed
         assert played.kept == "CompleteCommit"
 
