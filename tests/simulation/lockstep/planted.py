@@ -442,7 +442,7 @@ BUGS: Final = (
     Bug(
         "a commit does not wait for its records",
         "network_thread.produce.transactions.manager",
-        (("            elif self._produce.is_idle:\n", "            else:\n"),),
+        (("        await self._drain(call, is_commit=True)\n", ""),),
         transactions.a_send_races_a_commit,
     ),
 )

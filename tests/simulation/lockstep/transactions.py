@@ -4,6 +4,7 @@ Whatever the order, the caller and the coordinator agree on the outcome in the e
 that `send` has taken is in the transaction that was open then.
 """
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -27,6 +28,7 @@ RTT: Final = 2 * LATENCY
 LONG: Final = 500.0
 """Longer than any thread is held up."""
 FENCED: Final = 90
+NOT_ENOUGH_REPLICAS: Final = 19
 
 
 class Played:
@@ -158,13 +160,15 @@ def a_send_races_a_commit(stage: Stage) -> None:
     taken: list[Delivery] = []
 
     def body(played: Played) -> None:
+        # A batch that has to be written once more is behind an end that does not wait for it.
+        played.world.control.fail("Produce", NOT_ENOUGH_REPLICAS)
         assert played.outcome(lambda: played.producer.commit_transaction(LONG)) is None
         for delivery in tuple(taken):
             assert delivery.done, "the commit has returned before a record of it"
         assert played.kept == "CompleteCommit"
 
     def sender() -> None:
-        stage.wait(lambda: played.is_open, LONG, "an open transaction")
+        stage.wait(lambda: played.is_open, math.inf, "an open transaction")
         for _ in range(2):
             try:
                 taken.append(played.send())
@@ -187,7 +191,7 @@ def a_send_races_an_abort(stage: Stage) -> None:
         assert played.kept == "CompleteAbort"
 
     def sender() -> None:
-        stage.wait(lambda: played.is_open, LONG, "an open transaction")
+        stage.wait(lambda: played.is_open, math.inf, "an open transaction")
         try:
             taken.append(played.send())
         except IllegalStateException:
