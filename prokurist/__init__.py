@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from prokurist.records.consumer_records import ConsumerRecord as ConsumerRecord
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
     from prokurist.records.why_empty import EmptyCause as EmptyCause
+    from prokurist.records.why_empty import OpenTransaction as OpenTransaction
     from prokurist.records.why_empty import WhyEmpty as WhyEmpty
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
@@ -95,6 +96,7 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "OffsetTracker",
+    "OpenTransaction",
     "PartitionInfo",
     "PartitionProgress",
     "ProducerConfig",
@@ -150,6 +152,7 @@ _HOMES = {
     "OffsetAndMetadata": "prokurist.types",
     "OffsetAndTimestamp": "prokurist.types",
     "OffsetTracker": "prokurist.consumer.offset_tracker",
+    "OpenTransaction": "prokurist.records.why_empty",
     "PartitionInfo": "prokurist.types",
     "PartitionProgress": "prokurist.types",
     "ProducerConfig": "prokurist.config",

@@ -34,6 +34,7 @@ from prokurist.network_thread.io.selector import LARGEST_FRAME_BYTES
 from prokurist.network_thread.membership.membership import Membership
 from prokurist.network_thread.offsets.lag_manager import LagManager
 from prokurist.network_thread.offsets.offsets_manager import OffsetsManager
+from prokurist.network_thread.offsets.open_transactions import OpenTransactionManager
 from prokurist.network_thread.offsets.positions_manager import PositionsManager
 from prokurist.network_thread.offsets.validation_manager import ValidationManager
 from prokurist.network_thread.operations.dispatch import WithoutGroup
@@ -156,7 +157,8 @@ class ConsumerSide(NetworkSide):
             read_committed=read_committed,
             trace=self.trace,
         )
-        self.register(offsets, self.lookups, lags)
+        transactions = OpenTransactionManager(self.positions, self.calls, leaders, self.timer)
+        self.register(offsets, self.lookups, lags, transactions)
 
     def _join(self, config: ConsumerConfig, group_id: str, commits: GroupCommits) -> Membership:
         changed: Signal[()] = Signal()

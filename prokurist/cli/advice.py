@@ -6,6 +6,7 @@ Thread: any; pure functions.
 from typing import Final
 
 from prokurist.cli.broker_probe import Silence
+from prokurist.cli.open_transactions import OpenTransactions
 from prokurist.errors import (
     AuthenticationException,
     AuthorizationException,
@@ -166,3 +167,21 @@ def on_records(error: Exception) -> str:
 def on_rights(_error: Exception) -> str:
     """Advice on brokers that do not tell what is allowed."""
     return "Brokers do not tell what this user may do; the steps before show what it can."
+
+
+def on_open_transactions(found: OpenTransactions) -> str | None:
+    """Advice on open transactions; None where none is open for long."""
+    hanging = next((each for each in found.found if each.is_hanging), None)
+    if hanging is not None:
+        topic, partition = hanging.partition
+        return (
+            "Unless this user lacks DESCRIBE on its transactional id, nobody will end it, and "
+            "readers of committed records wait behind it: `kafka-transactions.sh abort --topic "
+            f"{topic} --partition {partition} --start-offset {hanging.producer.first_offset}`."
+        )
+    if any(each.is_long for each in found.found):
+        return (
+            "Readers of committed records wait behind it: have its producer end it, or wait "
+            "for its coordinator, which aborts it after transaction.timeout.ms."
+        )
+    return None

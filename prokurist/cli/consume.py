@@ -230,7 +230,9 @@ class Reading:
         before, self._why_empty = self._why_empty, why
         if why is None or self._wanted.has_end or why.cause in UNREMARKABLE:
             return
-        if (before is None or before.cause is not why.cause) and self._left():
+        is_new = before is None or before.cause is not why.cause
+        is_named = before is not None and why.transactions and not before.transactions
+        if (is_new or is_named) and self._left():
             self._asked.say(f"waiting: {why}")
 
     def _chosen(self, records: Sequence[ConsumerRecord]) -> tuple[list[ConsumerRecord], int]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
-from prokurist.cli import advice, rights
+from prokurist.cli import advice, open_transactions, rights
 from prokurist.cli.broker_kinds import (
     EVENT_HUBS,
     EVENT_HUBS_IDLE_MS,
@@ -34,7 +34,7 @@ from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
-from prokurist.events.clock import Deadline
+from prokurist.events.clock import Deadline, epoch_milliseconds
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT
@@ -242,6 +242,8 @@ class Doctor:
             yield self._broker(node, len(others) - nth + 1)
         yield from self._group(consumer, listed)
         yield from self._records(consumer, listed)
+        if self._topics:
+            yield self._transactions(listed)
         if self._topics or self._config.group_id is not None:
             yield self._rights()
 
@@ -393,6 +395,32 @@ class Doctor:
                 str,
                 advice.on_records,
             ).step
+
+    def _transactions(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
+        """Report open transactions of the named topics: readers of committed records wait."""
+        name, topics = "Transactions", [each for each in self._topics if each in listed]
+        if not topics or self._asked.left() <= 0:
+            reason = "no time is left" if topics else "there are no topics"
+            return Step(name, StepResult.SKIPPED, reason)
+        ask = BrokerQueries(self._asked, self._config, self._walk)
+        taken = self._take(
+            name,
+            2,
+            lambda _: open_transactions.find(ask, topics, epoch_milliseconds()),
+            open_transactions.told,
+            advice.on_metadata,
+        )
+        found = taken.found
+        if found is None:
+            return taken.step
+        if not found.is_told:
+            return Step(
+                name, StepResult.SKIPPED, "brokers before Kafka 3.0 do not tell of them"
+            )
+        told = advice.on_open_transactions(found)
+        if told is None:
+            return taken.step
+        return replace(taken.step, verdict=StepResult.WARNING, advice=told)
 
     def _rights(self) -> Step:
         """Report the user's rights on the named topics and the group."""

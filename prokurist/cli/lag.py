@@ -5,11 +5,15 @@ Thread: the main one.
 
 from collections.abc import Sequence
 
+from prokurist.cli.broker_queries import queries
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
 from prokurist.cli.groups import listed, missing
 from prokurist.cli.offsets import offsets
+from prokurist.cli.open_transactions import find
 from prokurist.cli.output import Column, Row, show
+from prokurist.errors import KafkaException
+from prokurist.events.clock import epoch_milliseconds
 
 COLUMNS = (
     Column("group", "bold"),
@@ -66,6 +70,7 @@ def run(
     if without and not groups and not topics:
         # Stuck before its first commit, or with offsets elsewhere: that is for a reader to say.
         asked.say(f"without a lag, as nothing is committed: {', '.join(without)}")
+    report_open(asked, rows)
     behind = [row for row in rows if is_behind(row, fail_above)]
     for row in behind:
         asked.say(f"{row['group']} lags by more than {fail_above} in {row['topic']}")
@@ -74,6 +79,22 @@ def run(
     if without and groups:
         raise Failed("; ".join(dict.fromkeys(without.values())))
     return TOO_MUCH if behind else 0
+
+
+def report_open(asked: CommandOptions, rows: Sequence[Row]) -> None:
+    """Tell of transactions that are open for long where groups lag."""
+    topics = {str(row["topic"]) for row in rows if row["lag"]}
+    if not topics or asked.left() <= 0:
+        return
+    try:
+        with queries(asked) as ask:
+            found = find(ask, topics, epoch_milliseconds())
+    except KafkaException as error:
+        asked.say(f"open transactions are not known: {error}")
+        return
+    for each in found.found:
+        if each.is_long:
+            asked.say(f"readers of committed records wait for a transaction: {each}")
 
 
 def is_behind(row: Row, fail_above: int | None) -> bool:

@@ -8,7 +8,8 @@ Thread: the application's, one call at a time. Calls that wait are written as st
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
@@ -37,7 +38,9 @@ from prokurist.consumer.obstacles import GroupPlace, Obstacles
 from prokurist.consumer.ranges import Ranges
 from prokurist.consumer.readiness import Readiness
 from prokurist.consumer.subscribing import Subscribing
+from prokurist.errors import KafkaException
 from prokurist.errors.local_variables import without_locals
+from prokurist.events.application_events import LookUpTransactions
 from prokurist.events.clock import (
     CallersClock,
     MonotonicClock,
@@ -47,7 +50,7 @@ from prokurist.events.hand import NOTHING, make_hand
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.trace import Trace
 from prokurist.records.allocator import keep_free_memory
-from prokurist.types import GroupMembershipOperation
+from prokurist.types import GroupMembershipOperation, TopicPartition
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -180,6 +183,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             place=lambda: place_of(side),
             longest=config.fetch_max_wait_ms / 1000,
             now=self._caller.now,
+            look_up=partial(look_up_transactions, self._caller),
         )
 
     # --- from anywhere ---------------------------------------------------------------
@@ -358,6 +362,15 @@ def place_of(side: ConsumerSide) -> GroupPlace | None:
         commits.coordinator.name,
         commits.commits.counters.unsettled,
     )
+
+
+def look_up_transactions(caller: CallRunner, partitions: Collection[TopicPartition]) -> None:
+    """Have open transactions looked up; the reason of a later empty poll names them."""
+    if caller.closed or PROCESS.id != caller.process:
+        return
+    with suppress(KafkaException):
+        call = caller.call("why_empty", None, partitions=tuple(partitions))
+        caller.post(LookUpTransactions(call, call.partitions))
 
 
 def counts_of(counted: CountedConsumer) -> dict[str, float]:

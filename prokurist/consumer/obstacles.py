@@ -5,7 +5,7 @@ moments.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from prokurist.events.cluster import ABSENT, Cluster
@@ -17,6 +17,11 @@ from prokurist.types import MembershipState, TopicPartition, counted, named
 
 PATIENCE: Final = 2.0
 """Seconds beyond `fetch.max.wait.ms` after which a broker's silence is reported."""
+
+AGAIN: Final = 5.0
+"""Seconds between two look-ups of the open transactions that hold records back."""
+SHOWN: Final = 3
+"""Open transactions in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Obstacles:
         place: Returns the member's place in its group; None for a client without a group.
         longest: Seconds that a broker may take to answer a fetch without records.
         now: Reads the clock.
+        look_up: Has the open transactions of partitions looked up, and waits for nothing.
     """
 
     def __init__(
@@ -59,6 +65,7 @@ class Obstacles:
         place: Callable[[], GroupPlace | None],
         longest: float,
         now: Callable[[], float],
+        look_up: Callable[[Collection[TopicPartition]], None],
     ) -> None:
         self.reachability: Reachability = reachability
         self._positions = positions
@@ -67,6 +74,8 @@ class Obstacles:
         self._place = place
         self._silence = longest + PATIENCE
         self._now = now
+        self._look_up = look_up
+        self._looked_up_at: float | None = None
 
     @property
     def epoch(self) -> int | None:
@@ -89,7 +98,7 @@ class Obstacles:
             or self._leaderless(survey)
             or self._throttled(survey, now)
             or self._silent(now)
-            or self._behind(survey)
+            or self._behind(survey, now)
         )
 
     def _unreachable(self, now: float) -> WhyEmpty | None:
@@ -219,7 +228,7 @@ class Obstacles:
             EmptyCause.NO_ANSWER, f"no broker has answered for {now - answered_at:.1f} s"
         )
 
-    def _behind(self, survey: Survey) -> WhyEmpty:
+    def _behind(self, survey: Survey, now: float) -> WhyEmpty:
         if survey.behind:
             return about(
                 EmptyCause.FETCHING, "records that have not arrived yet are in", survey.behind
@@ -229,14 +238,27 @@ class Obstacles:
                 EmptyCause.FETCHING, "no fetch has been answered yet for", survey.unanswered
             )
         if survey.held_back:
-            offsets = counted(sum(survey.held_back.values()), "offset")
-            return about(
-                EmptyCause.OPEN_TRANSACTION,
-                f"transactions that are open hold back {offsets}, by "
-                f"isolation.level=read_committed, in",
-                survey.held_back,
-            )
+            return self._held_back(survey, now)
         return about(EmptyCause.NOTHING_NEW, "no records were added to", survey.read)
+
+    def _held_back(self, survey: Survey, now: float) -> WhyEmpty:
+        since = self._looked_up_at
+        if since is None or now - since >= AGAIN:
+            self._looked_up_at = now
+            self._look_up(survey.held_back)
+        offsets = counted(sum(survey.held_back.values()), "offset")
+        why = about(
+            EmptyCause.OPEN_TRANSACTION,
+            f"transactions that are open hold back {offsets}, by "
+            f"isolation.level=read_committed, in",
+            survey.held_back,
+        )
+        open_ones = tuple(survey.held_by[tp] for tp in why.partitions if tp in survey.held_by)
+        if not open_ones:
+            return why
+        more = f"; and {len(open_ones) - SHOWN} more" if len(open_ones) > SHOWN else ""
+        text = f"{why.text}: {'; '.join(map(str, open_ones[:SHOWN]))}{more}"
+        return replace(why, text=text, transactions=open_ones)
 
 
 def about(cause: EmptyCause, text: str, partitions: Collection[TopicPartition]) -> WhyEmpty:

@@ -4,7 +4,7 @@ Thread: made by one, read by the other; frozen. An event with a waiting caller c
 and so its deadline.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -158,6 +158,14 @@ class LookUpEnd:
     call: Call
     partition: TopicPartition
     born: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpTransactions:
+    """Look up the first open transaction of partitions; no caller waits for the result."""
+
+    call: Call
+    partitions: Collection[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +386,7 @@ ConsumerEvent: TypeAlias = (
     | Prefetch
     | Attend
     | LookUpEnd
+    | LookUpTransactions
 )
 """The events of a consumer."""
 

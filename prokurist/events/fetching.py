@@ -120,6 +120,8 @@ class Fetching:
                 return False
             state.unread = False
             if end is not None:
+                if end != state.end:
+                    state.held_by = None
                 state.end, state.written = end, written
             if start is not None:
                 state.start = start

@@ -18,6 +18,7 @@ from uuid import UUID
 from prokurist.config import OffsetReset
 from prokurist.events.assigned import AssignedState
 from prokurist.events.hand import Hand, Handed
+from prokurist.records.why_empty import OpenTransaction
 
 ReturnedRuns: TypeAlias = Sequence[tuple[Sequence[int], int | None]]
 """Records that are returned: the offsets of each run, and the leader epoch of the run."""
@@ -101,6 +102,7 @@ class PositionState(AssignedState):
         end_asked: True while that is being looked up.
         written: Where it ends regardless of transactions that are open, as far as we have
             heard; None for who does not wait for these.
+        held_by: The first of these transactions, as its leader described it last.
         start: Where the log begins, as far as we have heard.
         stop: The offset before which reading ends, of a range; None for no such end.
         began: Where reading began, by the group, by a policy or by the user; None while that is
@@ -117,6 +119,7 @@ class PositionState(AssignedState):
         "end_asked",
         "end_met",
         "hand",
+        "held_by",
         "paused",
         "place",
         "position",
@@ -138,6 +141,7 @@ class PositionState(AssignedState):
         self.end_asked: bool = False
         self.end: int | None = None
         self.written: int | None = None
+        self.held_by: OpenTransaction | None = None
         self.start: int | None = None
         self.stop: int | None = None
         self.standing: FetchState = FetchState.NEW

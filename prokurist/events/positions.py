@@ -22,6 +22,7 @@ from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException, LogTruncationException
 from prokurist.events.assigned import Assigned, AssignedPartition, SubscribedTopic
 from prokurist.events.position_state import FetchState, Position, PositionState
+from prokurist.records.why_empty import OpenTransaction
 from prokurist.types import OffsetAndMetadata, TopicPartition
 
 NO_POLICY: Final = OffsetReset("none")
@@ -55,6 +56,7 @@ class Survey(NamedTuple):
         unanswered: Of these, those without an answered fetch or a known end.
         behind: Of these, those known to have records not yet returned.
         held_back: Offsets of these held back by open transactions.
+        held_by: The first of these transactions, where leaders have described it.
     """
 
     subscribed: bool
@@ -65,6 +67,7 @@ class Survey(NamedTuple):
     unanswered: frozenset[TopicPartition]
     behind: frozenset[TopicPartition]
     held_back: Mapping[TopicPartition, int]
+    held_by: Mapping[TopicPartition, OpenTransaction]
 
 
 class Positions:
@@ -307,6 +310,18 @@ class Positions:
                 if end is not None:
                     state.end = end
 
+    def held_by(self, described: Mapping[TopicPartition, OpenTransaction | None]) -> None:
+        """Note the first open transaction of partitions; None of one without.
+
+        One before the last stable offset has ended meanwhile.
+        """
+        with self._lock:
+            for tp, found in described.items():
+                state = self.assigned.rows.get(tp)
+                if state is not None:
+                    is_open = found is not None and found.first_offset >= (state.end or 0)
+                    state.held_by = found if is_open else None
+
     def settle(
         self, wanted: PositionRequest, position: Position, confirmed_in: int | None = None
     ) -> bool:
@@ -445,6 +460,7 @@ class Positions:
                 for tp, state in states.items()
                 if not (state.paused or state.giving_up)
             }
+            held_back = {tp: held for tp, state in read.items() if (held := state.held_back)}
             return Survey(
                 self.assigned.subscribed is not None,
                 self.assigned.topics(),
@@ -455,7 +471,8 @@ class Positions:
                     tp for tp, state in read.items() if state.end is None and state.unread
                 ),
                 frozenset(tp for tp, state in read.items() if state.is_behind),
-                {tp: held for tp, state in read.items() if (held := state.held_back)},
+                held_back,
+                {tp: held_by for tp in held_back if (held_by := read[tp].held_by)},
             )
 
     def policy_of(self, tp: TopicPartition) -> OffsetReset:

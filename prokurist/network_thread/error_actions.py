@@ -298,6 +298,7 @@ FETCH: Final = table(
     },
 )
 OFFSET_FOR_LEADER_EPOCH: Final = table("OffsetForLeaderEpoch", _OF_A_LEADER)
+DESCRIBE_PRODUCERS: Final = table("DescribeProducers", _OF_A_LEADER)
 
 _RENAMED: Final = (Action.FATAL, "another client has taken the instance id")
 _FORBIDDEN: Final = (Action.FATAL, "no rights on the group")

@@ -3,14 +3,16 @@
 Thread: any application thread.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from prokurist.application.driving import Steps, Until
-from prokurist.errors import Attempt, TimeoutException
+from prokurist.errors import Attempt, KafkaException, TimeoutException
+from prokurist.errors.timeout import seconds
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
 from prokurist.events.clock import Deadline
-from prokurist.types import TopicPartition, counted
+from prokurist.types import TopicPartition, counted, named
 
 MOST_SHOWN = 10
 """Partitions that the text of a TimeoutException names."""
@@ -74,9 +76,7 @@ def out_of_time(
         now: The instant.
     """
     left = [leaf for batch in batches for leaf in leaves(batch)]
-    # What connections meet, where brokers do not answer; else what an attempt has met.
-    met = (accumulator.last_errors.get(leaf) for leaf in left)
-    last_error = accumulator.obstacle(began) or next(filter(None, met), None)
+    last_error = last_error_of(accumulator, left, began)
     partitions: dict[TopicPartition, None] = dict.fromkeys(each.tp for each in left)
     # A request carries batches of many partitions, and is in the ledger of each. A batch whose
     # callbacks run has ended: nothing of it is in doubt.
@@ -107,14 +107,70 @@ def out_of_time(
     called = sum(each.count for each in left if each.ended)
     left_over = f"{counted(called, 'record')} wait{'s' if called == 1 else ''} for callbacks"
     if unsure or not called:
-        records, size = sum(each.count for each in unsure), sum(each.payload for each in unsure)
-        on_the_way = (
-            f"{counted(records, 'record')} ({counted(size, 'byte')}) in "
-            f"{counted(len({each.tp for each in unsure}), 'partition')} "
-            f"{'is' if records == 1 else 'are'} on the way"
-        )
-        left_over = f"{on_the_way}, and {left_over}" if called else on_the_way
+        left_over = f"{on_the_way(unsure)}, and {left_over}" if called else on_the_way(unsure)
     error.args = (
         f"{error.args[0]} {left_over}; flush withdraws nothing, and can be called again.",
     )
     return error
+
+
+def on_the_way(batches: Collection[Batch]) -> str:
+    """Count the records of batches that have not ended."""
+    records, size = sum(each.count for each in batches), sum(each.payload for each in batches)
+    return (
+        f"{counted(records, 'record')} ({counted(size, 'byte')}) in "
+        f"{counted(len({each.tp for each in batches}), 'partition')} "
+        f"{'is' if records == 1 else 'are'} on the way"
+    )
+
+
+def last_error_of(
+    accumulator: RecordAccumulator, batches: Iterable[Batch], began: float
+) -> KafkaException | None:
+    """What connections meet, where brokers do not answer; else what an attempt has met."""
+    met = (accumulator.last_errors.get(each) for each in batches)
+    return accumulator.obstacle(began) or next(filter(None, met), None)
+
+
+class Undelivered(NamedTuple):
+    """Records that the end of a transaction has waited for.
+
+    Attributes:
+        partitions: Their partitions.
+        last_error: The last error that their delivery has met.
+        text: They, and what their delivery has met, in words.
+    """
+
+    partitions: tuple[TopicPartition, ...]
+    last_error: KafkaException | None
+    text: str
+
+
+def undelivered(accumulator: RecordAccumulator, began: float, now: float) -> Undelivered | None:
+    """Return the records that are not delivered; None if all are.
+
+    Args:
+        accumulator: What is not delivered yet.
+        began: When the wait for them began.
+        now: The instant.
+    """
+    left = [each for each in accumulator.snapshot() if not each.ended]
+    if not left:
+        return None
+    partitions = tuple(sorted({each.tp for each in left}))
+    last_error = last_error_of(accumulator, left, began)
+    open_ones = {
+        (each.request, each.node): each.began
+        for batch in left
+        for each in batch.attempts
+        if each.ended is None
+    }
+    sentences = [f"{on_the_way(left)}: {named(partitions)}."]
+    sentences += [
+        f"{request} to {node} is unanswered for {seconds(now - since)}."
+        for (request, node), since in sorted(open_ones.items())[:MOST_SHOWN]
+    ]
+    if last_error is not None:
+        said = str(last_error).rstrip(".")
+        sentences.append(f"Their last error was {type(last_error).__name__}: {said}.")
+    return Undelivered(partitions[:MOST_SHOWN], last_error, " ".join(sentences))

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from weakref import WeakSet
@@ -41,6 +42,7 @@ from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.producer_log_events import ORDER_NOT_KEPT
 from prokurist.producer.columns import Columns
 from prokurist.producer.ending_calls import EndingCalls
+from prokurist.producer.flushing import undelivered
 from prokurist.producer.health import ProducerHealth
 from prokurist.producer.producer_counters import CountedProducer
 from prokurist.producer.read_process_write import Reader, ReadProcessWrite
@@ -155,6 +157,7 @@ class KafkaProducer(EndingCalls):
                 clock,
                 self._max_block,
                 WeakCall(self._note_callback),
+                partial(undelivered, self._accumulator),
             )
         self._counted = CountedProducer(config, side, self._counters, self._sending.counters)
         if side.telemetry is not None:

@@ -30,6 +30,7 @@ from prokurist.events.transaction_state import (
     TransactionCall,
     TransactionState,
 )
+from prokurist.producer.flushing import Undelivered
 from prokurist.types import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 KEY: Final = "max.block.ms"
@@ -42,6 +43,8 @@ OPEN_AS_BEFORE: Final[Mapping[TransactionCall, str]] = {
     "before: call it again, or go on without them.",
 }
 """Texts for calls out of time that leave the transaction open; else the state's `REASONS`."""
+
+ENDS: Final = (TransactionCall.COMMIT, TransactionCall.ABORT)
 
 RULES: Final = GuardRules(
     "calls of transactions are made one at a time, and a signal handler makes none meanwhile",
@@ -67,6 +70,7 @@ class Transactions:
         clock: The clock of callers.
         max_block: `max.block.ms`, in seconds.
         note: Notes a callback that holds the network thread in a call's ledger.
+        undelivered: Returns the records that are not delivered since a time.
     """
 
     def __init__(
@@ -76,12 +80,14 @@ class Transactions:
         clock: CallersClock,
         max_block: float,
         note: Callable[[Call], None],
+        undelivered: Callable[[float, float], Undelivered | None],
     ) -> None:
         self._transaction = transaction
         self._runner = runner
         self._clock = clock
         self._max_block = max_block
         self._note = note
+        self._undelivered = undelivered
         self._guard = SingleThreadGuard(RULES)
         # The offsets in doubt, with their group.
         self._unsure: tuple[str, Offsets] = ("", {})
@@ -211,7 +217,7 @@ class Transactions:
             succeeded = True
         except KafkaException as error:
             self._finish(kind, call, succeeded=False)
-            self._tell(kind, error)
+            self._tell(kind, call, error)
             raise
         finally:
             self._finish(kind, call, succeeded=succeeded)
@@ -220,16 +226,26 @@ class Transactions:
         """Move the state by the end of a call; a second time changes nothing."""
         self._transaction.end(kind, succeeded=succeeded, written=call.may_have_happened)
 
-    def _tell(self, kind: TransactionCall, error: KafkaException) -> None:
-        """Name the state of the transaction in an error."""
+    def _tell(self, kind: TransactionCall, call: Call, error: KafkaException) -> None:
+        """Name the state of the transaction in an error, and records that held its end up."""
         state = self._transaction.state
         if state in (TransactionState.IN_DOUBT, TransactionState.UNSURE):
             # Perhaps by the request of a call before.
             error.may_have_happened = True
         if isinstance(error, TimeoutException):
+            if kind in ENDS and not call.attempts:
+                self._name_undelivered(call, error)
             is_open = state is TransactionState.OPEN
             left = OPEN_AS_BEFORE.get(kind) if is_open else REASONS.get(state)
             error.args = (f"{error.args[0]} {left}",) if left else error.args
+
+    def _name_undelivered(self, call: Call, error: TimeoutException) -> None:
+        """Name the records for which the end of a transaction has waited in vain."""
+        left = self._undelivered(call.began, self._clock.now())
+        if left is not None:
+            error.partitions = left.partitions
+            error.__cause__ = error.last_error or left.last_error
+            error.args = (f"{error.args[0]} {left.text}",)
 
     def _require_those_in_doubt(self, sent: Offsets, group_id: str) -> None:
         """Refuse offsets that leave others in doubt."""

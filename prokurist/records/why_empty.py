@@ -4,9 +4,15 @@ Thread: any; frozen values.
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
+from typing import Final
 
 from prokurist.types import TopicPartition
+
+FORM: Final = "%Y-%m-%d %H:%M:%S UTC"
+LAST_MOMENT: Final = 253_402_300_799_999
+"""The last millisecond that a calendar of four digits has: timestamps are a producer's word."""
 
 
 class EmptyCause(Enum):
@@ -48,6 +54,36 @@ class EmptyCause(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """The first open transaction of a partition, as its leader describes it.
+
+    Attributes:
+        partition: The partition.
+        producer_id: The id of its producer.
+        producer_epoch: The epoch of its producer.
+        first_offset: Its first offset in the partition.
+        last_timestamp: The timestamp of its last record there, in milliseconds since the epoch;
+            None where it is not known.
+    """
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    last_timestamp: int | None
+
+    def __str__(self) -> str:
+        last = ""
+        if self.last_timestamp is not None and 0 <= self.last_timestamp <= LAST_MOMENT:
+            seconds = self.last_timestamp // 1000
+            last = f", and its last record is of {datetime.fromtimestamp(seconds, UTC):{FORM}}"
+        return (
+            f"that of producer {self.producer_id} (epoch {self.producer_epoch}) in "
+            f"{self.partition} begins at offset {self.first_offset}{last}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WhyEmpty:
     """Reason for a poll without records, as a sentence and for programs.
 
@@ -55,11 +91,15 @@ class WhyEmpty:
         cause: What kept it from that; of several causes the one that has to end first.
         text: The same as a sentence, with names and numbers.
         partitions: The partitions that it is about, in order; none where it is about all.
+        transactions: With `open_transaction`, the first open transaction of each of these
+            partitions, once its leader has been asked: of the first such result there are none
+            yet.
     """
 
     cause: EmptyCause
     text: str
     partitions: tuple[TopicPartition, ...] = ()
+    transactions: tuple[OpenTransaction, ...] = ()
 
     def __str__(self) -> str:
         return self.text

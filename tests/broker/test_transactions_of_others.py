@@ -47,7 +47,7 @@ def writing(
 def test_the_consumer_says_what_it_waits_for(
     prokurist_kafka: RealKafka, tp: TopicPartition, producer_of: Producing
 ) -> None:
-    """B426: open transactions, and how many offsets they hold back."""
+    """B426, B562: open transactions, how many offsets they hold back, and their producer."""
     with (
         writing(prokurist_kafka, tp, producer_of),
         KafkaConsumer(
@@ -66,6 +66,15 @@ def test_the_consumer_says_what_it_waits_for(
         assert why is not None
         assert (why.cause, why.partitions) == (EmptyCause.OPEN_TRANSACTION, (tp,))
         assert "hold back 3 offsets" in why.text
+        while not why.transactions:
+            assert time.monotonic() < until
+            why = consumer.poll(0.2).why_empty
+            assert why is not None
+        (named,) = why.transactions
+        assert (named.partition, named.first_offset) == (tp, 3)
+        assert named.producer_id >= 0
+        assert named.last_timestamp is not None
+        assert abs(named.last_timestamp / 1000 - time.time()) < 100
 
 
 def test_the_lag_of_a_group_is_shown_meanwhile(
@@ -97,6 +106,29 @@ def test_the_lag_of_a_group_is_shown_meanwhile(
         code = main(["lag", "-b", prokurist_kafka.bootstrap, "-G", group, "-J"])
     (row,) = map(json.loads, capfdbinary.readouterr().out.splitlines())
     assert (code, row["group"], row["lag"]) == (DONE, group, 5)
+
+
+def test_the_doctor_names_it(
+    prokurist_kafka: RealKafka,
+    tp: TopicPartition,
+    producer_of: Producing,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """B567: by its producer and its transactional id; with nothing open it says so."""
+    command = ["doctor", "-b", prokurist_kafka.bootstrap, "-t", tp.topic, "-J"]
+    with writing(prokurist_kafka, tp, producer_of):
+        assert main(command) == DONE
+        finding = transactions_in(capfdbinary.readouterr().out)
+        assert f"transactional.id={tp.topic}, is open in {tp} from offset 3 on" in finding
+        assert "its coordinator has it as Ongoing" in finding
+    main(command)
+    assert transactions_in(capfdbinary.readouterr().out) == "none is open"
+
+
+def transactions_in(output: bytes) -> str:
+    """The doctor's finding about transactions."""
+    steps = map(json.loads, output.splitlines())
+    return next(str(each["finding"]) for each in steps if each["step"] == "Transactions")
 
 
 def is_waited_for(consumer: KafkaConsumer, tp: TopicPartition) -> bool:

@@ -37,7 +37,7 @@ def test_the_doctor_finds_nothing_where_all_is_well(at: Command, kafka: Embedded
     assert (done.code, done.err) == (DONE, "no fault found\n")
     assert [each["step"] for each in done.objects] == [
         *("DNS", "TCP", "TLS", "ApiVersions") * 2,
-        *("Metadata", "Kind", "Coordinator", "Committed", "Records", "Rights"),
+        *("Metadata", "Kind", "Coordinator", "Committed", "Records", "Transactions", "Rights"),
     ]
     assert all(each["verdict"] in {"ok", "skipped"} for each in done.objects)
     assert all(

@@ -1,6 +1,7 @@
 """Transactions of a producer in virtual time, by both protocols."""
 
 import itertools
+import re
 
 import pytest
 
@@ -204,6 +205,52 @@ def test_a_commit_out_of_time_before_its_request(version: int) -> None:
         write(producer, b"3")
         producer.commit_transaction(30.0)
     assert committed(world, A) == [b"1", b"2", b"3"]
+
+
+@versions
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+def test_an_end_that_waits_for_records_names_them(version: int, end: str) -> None:
+    """B572: how many, in which partitions, and which requests have no answer."""
+    world = world_of(version, nodes=2)
+    with transactional(world) as producer:
+        producer.begin_transaction()
+        write(producer, b"1", b"2")
+        write(producer, b"3", partition=1)
+        leader, other = (world.control.leader(tp)[0] for tp in (A, B))
+        with world.control.drop("Produce", node=leader, times=None):
+            world.clock.sleep(0.1)
+            with pytest.raises(errors.TimeoutException) as raised:
+                getattr(producer, end)(2.0)
+        assert leader != other
+        assert raised.value.partitions == (A,)
+        assert raised.value.elapsed == pytest.approx(2.0, abs=0.01)
+        text = str(raised.value)
+        assert "2 records (16 bytes) in 1 partition are on the way: orders-0. " in text
+        assert f"Produce to broker {leader} (" in text
+        assert re.search(r"is unanswered for 2\.\d+ s\.", text)
+        getattr(producer, end)(60.0)
+
+
+@versions
+def test_a_commit_out_of_time_has_the_last_error_of_its_records(version: int) -> None:
+    """B572: that of an attempt; it is the cause of the error, too."""
+    world = world_of(version)
+    with transactional(world) as producer:
+        producer.begin_transaction()
+        write(producer, b"1")
+        with (
+            world.control.fail("Produce", 19, times=None),
+            pytest.raises(errors.TimeoutException) as raised,
+        ):
+            producer.commit_transaction(2.0)
+        assert isinstance(raised.value.last_error, errors.NotEnoughReplicasException)
+        text = str(raised.value)
+        assert "1 record (8 bytes) in 1 partition is on the way: orders-0. " in text
+        assert "Their last error was NotEnoughReplicasException: Fewer replicas" in text
+        assert "No end was written, so the transaction is open as before" in text
+        assert not raised.value.may_have_happened
+        producer.commit_transaction(30.0)
+    assert committed(world, A) == [b"1"]
 
 
 @versions

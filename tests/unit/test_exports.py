@@ -56,6 +56,7 @@ NAMES = {
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "OffsetTracker",
+    "OpenTransaction",
     "PartitionInfo",
     "PartitionProgress",
     "ProducerHealth",

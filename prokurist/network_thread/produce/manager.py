@@ -8,7 +8,7 @@ Thread: the network thread alone.
 - One entry of the Timer stands for everything: what lingers, what grows old, what expires.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -439,14 +439,21 @@ class ProduceManager:
         error = DeliveryAbortedException("purged: the record was not sent")
         return self.purge(error, everything=False)
 
-    def purge(self, error: KafkaException, *, everything: bool) -> int:
+    def purge(
+        self, error: KafkaException, *, everything: bool, among: Iterable[Batch] | None = None
+    ) -> int:
         """Fail what is not on the wire, or everything.
+
+        Args:
+            error: Their error.
+            everything: True to fail also what is on the wire.
+            among: The batches in question; None for all.
 
         Returns:
             How many records have failed.
         """
         records = 0
-        for batch in self._accumulator.snapshot():
+        for batch in self._accumulator.snapshot() if among is None else among:
             sending = self._sending_of(batch)
             on_the_wire = sending is not None and batch in sending.in_flight
             if batch.ended or (on_the_wire and not everything):

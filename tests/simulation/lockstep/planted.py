@@ -7,7 +7,14 @@ that are not in the source any more, fail a test.
 from dataclasses import dataclass
 from typing import Final
 
-from tests.simulation.lockstep import accumulating, awaiting, clients, hand_overs, polls
+from tests.simulation.lockstep import (
+    accumulating,
+    awaiting,
+    clients,
+    hand_overs,
+    polls,
+    transactions,
+)
 from tests.simulation.lockstep.exploring import Scene
 
 LOCKED: Final = "        with self._lock:\n"
@@ -403,5 +410,39 @@ BUGS: Final = (
             ),
         ),
         awaiting.a_loop_closes_while_a_batch_ends,
+    ),
+    Bug(
+        "records of the next transaction fail with those of an abort",
+        "network_thread.produce.transactions.manager",
+        (
+            (
+                "        if not unsent or self._transaction.writes_records:\n",
+                "        if not unsent:\n",
+            ),
+        ),
+        transactions.an_abort_at_the_deadline,
+    ),
+    Bug(
+        "a commit that is out of time is open whatever was written",
+        "producer.transacting",
+        (("written=call.may_have_happened", "written=False"),),
+        transactions.a_commit_at_the_deadline,
+    ),
+    Bug(
+        "the end of a call overrules an error",
+        "events.transaction_state",
+        (
+            (
+                "                return  # Rule B: an error came first.\n",
+                "                pass\n",
+            ),
+        ),
+        transactions.a_fence_at_the_deadline,
+    ),
+    Bug(
+        "a commit does not wait for its records",
+        "network_thread.produce.transactions.manager",
+        (("        await self._drain(call, is_commit=True)\n", ""),),
+        transactions.a_send_races_a_commit,
     ),
 )

@@ -31,6 +31,8 @@ WITH_POINTS: Final = (
     "events.accumulator.accumulator",
     "events.accumulator.batch",
     "events.accumulator.buffer_memory",
+    "events.transaction_state",
+    "producer.transacting",
     "application.call_runner",
     "application.single_thread_guard",
     "network_thread.io.wakeup",
@@ -39,6 +41,8 @@ WITH_POINTS: Final = (
 
 ONLY_IN: Final = {
     "events.accumulator.batch": ("_open_waiters", "end", "split_into", "unwatch", "watch"),
+    "events.transaction_state": ("begin", "end", "fail", "require"),
+    "producer.transacting": ("_ask", "_finish", "_tell"),
 }
 """The functions of a module where threads meet: points in others would multiply the runs."""
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.simulation.lockstep import accumulating, awaiting, clients, hand_overs, polls
+from tests.simulation.lockstep import (
+    accumulating,
+    awaiting,
+    clients,
+    hand_overs,
+    polls,
+    transactions,
+)
 from tests.simulation.lockstep.exploring import Scene, explore
 from tests.simulation.lockstep.planted import BUGS, Bug
 
@@ -12,6 +19,7 @@ SCENES = (
     *clients.SCENES,
     *accumulating.SCENES,
     *awaiting.SCENES,
+    *transactions.SCENES,
 )
 LONG = (
     pytest.param(each, marks=[pytest.mark.minutes, pytest.mark.timeout(600)])
@@ -23,7 +31,7 @@ LONG = (
 @pytest.mark.mortal
 @pytest.mark.slow
 def test_hand_over(scene: Scene) -> None:
-    """B3, B24, B90, B167 to B175: an interrupt of any thread at any point.
+    """B3, B24, B90, B167 to B175, B573: an interrupt of any thread at any point.
 
     Each call ends once and by its deadline, both sides say the same of it, nothing is
     written for a caller that has left, and no thread waits for what has happened already.

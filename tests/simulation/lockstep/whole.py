@@ -11,8 +11,10 @@ from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import MonotonicClock
 from prokurist.network_thread.io.network import Happening
 from prokurist.network_thread.io.wakeup import Wakeup
+from prokurist.producer.producer import KafkaProducer
 from prokurist.testing.cluster.control import Control
 from prokurist.testing.virtual_time.world import Client
+from tests.simulation.lockstep.points import SteppedRLock
 from tests.simulation.lockstep.stage import Stage
 from tests.simulation.quiescence import check_closed
 from tests.simulation.world import BUILT, Clock, SimulatedNetwork, World
@@ -77,7 +79,7 @@ class StageWorld(World):
 
     def _next(self) -> float:
         due = self.cluster.next_due()
-        wires = [member.network.next_due() for member in self.members]
+        wires = [member.network.next_due() for member in self.clients]
         return min([math.inf if due is None else due, *wires])
 
     def network(self) -> SimulatedNetwork:
@@ -93,13 +95,23 @@ class StageWorld(World):
         member = self.client(None, fetches=False, **keys)
         return KafkaConsumer.wired(member.config, MonotonicClock(), member.side)
 
+    def stage_producer(self, stage: Stage, **keys: object) -> KafkaProducer:
+        """A producer in the same way; senders and the network thread meet at its lock."""
+        sender = self.sender(None, **keys)
+        lock = sender.side.accumulator.appender.lock = SteppedRLock(stage)  # type: ignore[assignment]
+        if (transaction := sender.side.accumulator.transaction) is not None:
+            transaction._lock = lock  # type: ignore[assignment]
+        clock = MonotonicClock()
+        sender.side.accumulator.wait = clock.wait
+        return KafkaProducer.wired(sender.config, clock, sender.side)
+
     def _nothing_lies_about(self) -> None:
-        for member in self.members:
+        for member in self.clients:
             assert not len(member.thread.mailbox), f"{member.thread.mailbox!r}: no reader comes"
 
     def judge(self, *, mortal: bool = False) -> None:
         """See that nothing is left, and that no thread died that was not to."""
-        for member in self.members:
+        for member in self.clients:
             if member.thread.died_of is not None and not mortal:
                 raise AssertionError("the thread died") from member.thread.died_of
             check_closed(member)

@@ -182,7 +182,8 @@ class TransactionManager:
         self._watch.look()
         if not transaction.writes_records:
             self._stop_adding()
-            self._give_up_unsent()
+            if not self._accumulator.is_empty:
+                self._give_up_unsent()
         elif self._writes.missing and self._adding is None:
             adding = Operation(self._add(), "AddPartitionsToTxn", self._added)
             self._adding = None if adding.ended else adding
@@ -274,8 +275,14 @@ class TransactionManager:
             self._adding.throw(Withdrawn("the transaction is over"))
 
     def _give_up_unsent(self) -> None:
-        """Fail records of a transaction that is not going to be committed."""
-        if self._accumulator.is_empty:
+        """Fail records of a transaction that is not going to be committed.
+
+        The application may have begun the next one since the caller of this has looked at the
+        state. So the state is looked at behind the batches: what was sent before, in a state
+        that writes no records, is of no transaction that can still be committed.
+        """
+        unsent = self._accumulator.snapshot()
+        if not unsent or self._transaction.writes_records:
             return
         error = TransactionAbortedException("not sent: its transaction is aborted")
         if self._transaction.error is not None:
@@ -283,7 +290,7 @@ class TransactionManager:
                 f"not sent: its transaction has failed ({self._transaction.error})"
             )
             error.__cause__ = self._transaction.error
-        self._produce.purge(error, everything=False)
+        self._produce.purge(error, everything=False, among=unsent)
 
     def _on_failed(self, batch: Batch, error: KafkaException) -> None:
         """A batch has failed: no commit may leave records out."""
