@@ -53,5 +53,6 @@ def test_it_runs(
         for listener in set(OPEN) - before:
             listener.close()
     if bills in text:
-        given = options(prokurist_kafka, bills, extra={"kafka.isolation.level": "read_committed"})
+        isolation = {"kafka.isolation.level": "read_committed"}
+        given = options(prokurist_kafka, bills, extra=isolation)
         assert batch(spark, OURS, given).count() > 0, "nothing was written"

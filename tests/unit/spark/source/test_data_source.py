@@ -1,6 +1,7 @@
 """What Spark's questions to a batch become; without a Java."""
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -104,3 +105,22 @@ def test_a_stream_has_them_too() -> None:
     reader = KafkaDataSource(dict(GIVEN)).streamReader(columns("offset"))
     copy = pickle.loads(pickle.dumps(reader))
     assert copy.__getstate__() == (Settings.of(GIVEN), ("offset",))
+
+
+@pytest.mark.parametrize(
+    ("step", "given"),
+    [
+        ("initialOffset", ()),
+        ("prepareForTriggerAvailableNow", ()),
+        ("getDefaultReadLimit", ()),
+        ("latestOffset", ({}, None)),
+        ("partitions", ({}, {})),
+    ],
+)
+def test_a_stream_is_refused_by_its_first_step(step: str, given: tuple[Any, ...]) -> None:
+    """B761: where `streamReader` raises, Spark's runner shows an error of its own instead."""
+    options = GIVEN | {"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "1"}
+    reader = KafkaDataSource(options).streamReader(columns("offset"))
+    with pytest.raises(ConfigException, match="maxOffsetsPerTrigger"):
+        getattr(reader, step)(*given)
+    reader.stop()
