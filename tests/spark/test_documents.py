@@ -35,7 +35,7 @@ def test_it_runs(
     text = block.text.replace("localhost:9092", prokurist_kafka.direct_bootstrap)
     text = text.replace('"subscribe", "orders"', f'"subscribe", "{topic}"')
     bills = prokurist_kafka.unique_topic("bills", partitions=2)
-    text = re.sub(r'("topic", |topic=)"bills"', rf'\1"{bills}"', text)
+    text = re.sub(r'("topic", |topic=|"subscribe", )"bills"', rf'\1"{bills}"', text)
     # A ledger outlives its page's checkpoint where the broker is not ours.
     text = re.sub(r'("exactlyOnceId", |exactly_once=)"', rf'\1"{bills}-', text)
     text = text.replace("metrics_port=9108", "metrics_port=0")
