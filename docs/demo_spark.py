@@ -34,7 +34,7 @@ WRITTEN: Final = TopicPartition("windows", 0)
 EACH_TIME: Final = 40
 """Orders in a tenth of a second."""
 
-STARTING: Final = 120.0
+STARTING: Final = 300.0
 """Seconds for a first start of Spark."""
 
 Write = Callable[[int, bytes], None]
