@@ -41,6 +41,11 @@ DELIVERIES: Final = ("at_least_once", "exactly_once")
 VICTIMS: Final = (Role.DRIVER, Role.WORKER, Role.BROKER)
 DOWN: Final = 5.0
 """Seconds that a broker is away."""
+MOVING: Final = (
+    confluent_kafka.KafkaError.NOT_COORDINATOR,
+    confluent_kafka.KafkaError.COORDINATOR_NOT_AVAILABLE,
+    confluent_kafka.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 GLANCE: Final = 0.002
 """Seconds between two looks for the moment between the two commits, which is short."""
 
@@ -187,8 +192,14 @@ class SinkLife(Life):
 
     def _ledger_end(self) -> int:
         place = confluent_kafka.TopicPartition(self._written, 0)
-        (entry,) = self._ledger.committed([place], WITHIN)
-        return max(0, entry.offset)
+        while True:
+            try:
+                (entry,) = self._ledger.committed([place], WITHIN)
+                return max(0, entry.offset)
+            except confluent_kafka.KafkaException as error:  # Its coordinator moves.
+                if error.args[0].code() not in MOVING:
+                    raise
+                self.tick()
 
     def _ends(self) -> int:
         places = [confluent_kafka.TopicPartition(self._written, n) for n in range(PARTITIONS)]
