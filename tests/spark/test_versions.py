@@ -97,7 +97,9 @@ def test_batches_and_streams_are_written(
     direct = stream.format("prokurist").options(**given)
     if tuple(map(int, spark.version.split(".")[:2])) < (4, 1):
         with pytest.raises(Exception, match=r"written by pyspark 4\.1 or later: with 4\.0 use"):
-            direct.option("checkpointLocation", str(tmp_path / "1")).start()
+            direct.option("checkpointLocation", str(tmp_path / "1")).start().awaitTermination(
+                DONE
+            )
     else:
         query = direct.option("checkpointLocation", str(tmp_path / "1")).start()
         assert query.awaitTermination(DONE)
