@@ -120,8 +120,9 @@ conformance: .venv/ready #: the model beside real brokers, by seed: make conform
 	@$(PY) -m tests.conformance --seed $(SEED) --count $(COUNT)
 
 ROUNDS ?= 10
-kill-spark: .venv/ready #: a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1
-	@$(PY) -m tests.spark.kills --rounds $(ROUNDS) --seed $(SEED)
+PART ?= source
+kill-spark: .venv/ready #: a Spark whose parts are killed, by seed: make kill-spark ROUNDS=10 SEED=1 PART=sink
+	@$(PY) -m tests.spark.kills --part $(PART) --rounds $(ROUNDS) --seed $(SEED)
 
 spark-matrix: .venv/ready #: other versions of pyspark, pyarrow and pandas, below build/spark
 	@$(PY) -m tests.spark.matrix

@@ -1,4 +1,4 @@
-"""How fast Spark reads Kafka: `format("prokurist")` beside Spark's own source, with its jars.
+"""How fast Spark reads and writes Kafka: `format("prokurist")` beside Spark's own, with jars.
 
 A real Kafka, Spark in `local[2]` and the readers' processes share the machine. The sources
 take turns in one Spark, one after the other for each thing that is done, round by round; the
@@ -8,7 +8,7 @@ as many processes, without Spark, and how fast Spark takes the same rows where t
 up in memory.
 
     python benchmarks/spark.py [--rows N] [--rounds N] [--triggers N]
-                               [--sizes 100 1024] [--only NAME ...] [--keep]
+                               [--written N] [--sizes 100 1024] [--only NAME ...] [--keep]
 
 | question | what is told |
 | --- | --- |
@@ -17,6 +17,7 @@ up in memory.
 | trigger | milliseconds for a trigger of 10 rows, beside a source that makes them up |
 | latest | milliseconds for the driver's question about 100 partitions |
 | many | connections, open files, threads and memory over some hundred triggers |
+| write | rows a second and CPU seconds of the sinks, without the cost of making the rows |
 """
 
 import argparse
@@ -44,6 +45,7 @@ from spark_streams import (
     trigger_row,
     triggers,
 )
+from spark_writes import WRITE_COLUMNS, write_rows, writes
 
 from prokurist.testing.kafka import KafkaUnavailable, RealKafka
 
@@ -51,7 +53,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.spark_connector import CONNECTOR, connector_jars
 
-QUESTIONS = ("batch", "stream", "trigger", "latest", "many")
+QUESTIONS = ("batch", "stream", "trigger", "latest", "many", "write")
 
 
 def main() -> None:
@@ -72,6 +74,10 @@ def main() -> None:
             if {"batch", "stream"} & set(asked.only):
                 for size in asked.sizes:
                     of_size(spark, formats, kafka, folder, size, asked, found)
+            if "write" in asked.only:
+                for size in asked.sizes:
+                    cost = writes(spark, formats, kafka, asked.written, size, asked.rounds)
+                    found.setdefault("writes", []).extend(write_rows(size, cost))
             small = found.setdefault("small things", [])
             if "trigger" in asked.only:
                 small += [trigger_row(triggers(spark, formats, kafka, folder, asked.rounds))]
@@ -104,6 +110,10 @@ def heads(asked: argparse.Namespace) -> dict[str, tuple[str, Sequence[str]]]:
             BATCH_COLUMNS,
         ),
         "streams": ("A million rows a trigger, million rows a second", STREAM_COLUMNS),
+        "writes": (
+            f"{asked.rounds} rounds; {asked.written} rows, M rows a second, without `noop`",
+            WRITE_COLUMNS,
+        ),
         "small things": (
             "Where only what a trigger costs by itself counts",
             ("", "asked", "measured"),
@@ -119,6 +129,7 @@ def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=3_000_000, help="that each of them reads")
+    parser.add_argument("--written", type=int, default=1_000_000, help="rows of each sink")
     parser.add_argument("--rounds", type=int, default=3, help="beside one for warming up")
     parser.add_argument("--triggers", type=int, default=300, help="of a query's long life")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1024])

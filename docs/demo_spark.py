@@ -1,7 +1,8 @@
 """What `make demo-spark` runs: a pipeline of Spark's, its broker frozen, its driver killed.
 
-The pipeline is docs/demo_spark_pipeline.py, in a process of its own. The broker is the
-embedded one; with KAFKA=1 it is a real Apache Kafka, frozen by SIGSTOP.
+The pipeline is docs/demo_spark_pipeline.py, in a process of its own: orders in, windows out,
+each batch exactly once. The broker is the embedded one; with KAFKA=1 it is a real Apache
+Kafka, frozen by SIGSTOP.
 """
 
 import json
@@ -21,7 +22,7 @@ from typing import Final
 
 from demo import CLOCK, Broker, say
 
-from prokurist import KafkaProducer, TopicPartition, __version__
+from prokurist import KafkaConsumer, KafkaProducer, TopicPartition, __version__
 from prokurist.events.clock import Deadline
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.kafka import RealKafka
@@ -29,10 +30,11 @@ from prokurist.testing.kafka.ports import free_ports
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 2
+WRITTEN: Final = TopicPartition("windows", 0)
 EACH_TIME: Final = 40
 """Orders in a tenth of a second."""
 
-STARTING: Final = 120.0
+STARTING: Final = 300.0
 """Seconds for a first start of Spark."""
 
 Write = Callable[[int, bytes], None]
@@ -41,7 +43,7 @@ Write = Callable[[int, bytes], None]
 @contextmanager
 def embedded() -> Iterator[tuple[Broker, int, Write]]:
     """The embedded broker, its node's number, and what writes to a partition."""
-    with EmbeddedBroker(1, {TOPIC: PARTITIONS}) as broker:
+    with EmbeddedBroker(1, {TOPIC: PARTITIONS, WRITTEN.topic: 1}) as broker:
 
         def write(partition: int, value: bytes) -> None:
             broker.append(TopicPartition(TOPIC, partition), value)
@@ -57,6 +59,7 @@ def real() -> Iterator[tuple[Broker, int, Write]]:
         KafkaProducer(bootstrap_servers=kafka.direct_bootstrap) as producer,
     ):
         kafka.create_topic(TOPIC, partitions=PARTITIONS)
+        kafka.create_topic(WRITTEN.topic)
 
         def write(partition: int, value: bytes) -> None:
             producer.send(TOPIC, value, partition=partition)
@@ -94,14 +97,46 @@ class Shop:
         self._thread.join()
 
 
+class Windows:
+    """Reads the topic that the pipeline writes, as readers of committed records do.
+
+    Attributes:
+        rows: How many rows were read.
+        again: How many of them were read before: a window of the same orders.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=bootstrap, isolation_level="read_committed"
+        )
+        self._consumer.assign([WRITTEN])
+        self._consumer.seek_to_beginning([WRITTEN])
+        self._last: dict[bytes, dict[str, int]] = {}
+        self.rows = self.again = 0
+
+    def counted(self) -> tuple[int, int, int]:
+        """The last row of each window: how many there are, their orders, and their euros."""
+        while records := self._consumer.poll(0.1):
+            for record in records:
+                self.rows += 1
+                window = json.loads(record.value or b"{}")
+                self.again += self._last.get(record.key or b"") == window
+                self._last[record.key or b""] = window
+        last = self._last.values()
+        return len(last), sum(w["orders"] for w in last), sum(w["euros"] for w in last)
+
+    def close(self) -> None:
+        """Read no more."""
+        self._consumer.close(1.0)
+
+
 class Pipeline:
     """The pipeline's process, and what is seen of it."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
         (self.port,) = free_ports(1)
-        self._counts = folder / "counts.json"
         script = Path(__file__).with_name("demo_spark_pipeline.py")
-        arguments = [bootstrap, str(self.port), str(folder / "checkpoint"), str(self._counts)]
+        arguments = [bootstrap, str(self.port), str(folder / "checkpoint")]
         python = Path(sys.executable)
         path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
         self._process = subprocess.Popen(
@@ -117,17 +152,6 @@ class Pipeline:
     def is_alive(self) -> bool:
         """Whether it runs."""
         return self._process.poll() is None
-
-    def counted(self) -> tuple[int, int, int]:
-        """What it has left: windows, orders and euros."""
-        if not self._counts.exists():
-            return 0, 0, 0
-        rows = json.loads(self._counts.read_text("utf-8"))
-        return (
-            len(rows),
-            sum(row[0] for row in rows.values()),
-            sum(row[1] or 0 for row in rows.values()),
-        )
 
     def metrics(self) -> Mapping[str, float]:
         """What its driver serves of Spark's queries; nothing while it does not."""
@@ -153,9 +177,9 @@ class Pipeline:
         self._process.wait()
 
 
-def tell(shop: Shop, pipeline: Pipeline) -> None:
+def tell(shop: Shop, pipeline: Pipeline, written: Windows) -> None:
     """Print one line: how far the pipeline is."""
-    windows, orders, _ = pipeline.counted()
+    windows, orders, _ = written.counted()
     lag, age = (
         pipeline.one("prokurist_spark_lag_records_sum"),
         pipeline.one("prokurist_spark_lag_seconds_max"),
@@ -164,12 +188,12 @@ def tell(shop: Shop, pipeline: Pipeline) -> None:
     say(f"  written {shop.orders:6}   counted {orders:6} in {windows:2} windows   {behind}")
 
 
-def watched(shop: Shop, pipeline: Pipeline, seconds: float) -> None:
+def watched(shop: Shop, pipeline: Pipeline, written: Windows, seconds: float) -> None:
     """A line every two seconds."""
     deadline = Deadline.after(CLOCK.now(), seconds)
     while not deadline.expired(CLOCK.now()):
         CLOCK.sleep(min(2.0, deadline.remaining(CLOCK.now())))
-        tell(shop, pipeline)
+        tell(shop, pipeline, written)
 
 
 def until(question: Callable[[], bool], pipeline: Pipeline) -> bool:
@@ -184,41 +208,52 @@ def until(question: Callable[[], bool], pipeline: Pipeline) -> bool:
 
 def story(broker: Broker, node: int, write: Write, folder: Path) -> int:
     """Show it all: 0, or 1 where something did not come out."""
-    shop = Shop(write)
-    say("\nOrders are written, some hundred a second. A pipeline starts, from nothing:")
+    stderr = folder / "stderr.txt"
+    shop, written = Shop(write), Windows(broker.bootstrap)
+    say("\nOrders are written, some hundred a second. A pipeline starts, from nothing, and")
+    say("writes each window that changes to the topic 'windows':")
     pipeline = Pipeline(broker.bootstrap, folder)
     try:
-        if not until(lambda: pipeline.counted()[1] > 0, pipeline):
-            say(f"  it did not: {(folder / 'stderr.txt').read_text()[-2000:]}")
+        if not until(lambda: written.counted()[1] > 0, pipeline):
+            say(f"  it did not: {stderr.read_text()[-2000:]}")
             return 1
-        watched(shop, pipeline, 6.0)
+        watched(shop, pipeline, written, 6.0)
 
         say("\nThe broker freezes for ten seconds. The driver skips, and goes on living:")
         broker.freeze(node)
-        watched(shop, pipeline, 10.0)
+        watched(shop, pipeline, written, 10.0)
         broker.thaw(node)
         say("  it thaws:")
-        watched(shop, pipeline, 6.0)
+        watched(shop, pipeline, written, 6.0)
         say(f"  the driver is {'alive' if pipeline.is_alive else 'dead'}")
 
-        say("\nThe driver is killed, with its JVM and its workers, and started again:")
+        say(
+            "\nThe driver is killed, with its JVM and its workers, as soon as a batch is in the"
+        )
+        say("topic, and before Spark has noted that it is over; and started again:")
+        rows = written.rows
+        until(lambda: written.counted()[1] > 0 and written.rows > rows, pipeline)
         pipeline.kill()
-        before = pipeline.counted()[1]
+        before, said = written.counted()[1], len(stderr.read_text())
         pipeline = Pipeline(broker.bootstrap, folder)
-        if not until(lambda: pipeline.counted()[1] > before, pipeline):
-            say(f"  it did not: {(folder / 'stderr.txt').read_text()[-2000:]}")
+        if not until(lambda: written.counted()[1] > before, pipeline):
+            say(f"  it did not: {stderr.read_text()[-2000:]}")
             return 1
-        watched(shop, pipeline, 4.0)
+        for line in stderr.read_text()[said:].splitlines():
+            if "passed over" in line:
+                say(f"  the new one says: {line.rpartition(':')[2]}")
+        watched(shop, pipeline, written, 4.0)
 
         shop.close()
         say("\nThe shop closes. What was written, and what was counted:")
-        until(lambda: pipeline.counted()[1] >= shop.orders, pipeline)
+        until(lambda: written.counted()[1] >= shop.orders, pipeline)
         CLOCK.sleep(2.0)
-        windows, orders, euros = pipeline.counted()
-        exact = (orders, euros) == (shop.orders, shop.euros)
+        windows, orders, euros = written.counted()
+        exact = (orders, euros, written.again) == (shop.orders, shop.euros, 0)
         say(f"  written {shop.orders} orders of {shop.euros} euros")
         say(f"  counted {orders} orders of {euros} euros in {windows} windows")
-        say(f"  {'each of them exactly once' if exact else 'THAT IS NOT THE SAME'}")
+        say(f"  the topic 'windows' has {written.rows} rows, {written.again} of them twice")
+        say(f"  {'each order and each row exactly once' if exact else 'THAT IS NOT THE SAME'}")
 
         say("\nWhat the driver's port serves for Prometheus:")
         for name, value in pipeline.metrics().items():
@@ -228,6 +263,7 @@ def story(broker: Broker, node: int, write: Write, folder: Path) -> int:
     finally:
         shop.close()
         pipeline.kill()
+        written.close()
 
 
 def main() -> int:

@@ -75,9 +75,13 @@ class KafkaDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Make the reader of a stream."""
         # Here, because a batch needs none of it, and older pysparks have not all of it.
-        from prokurist.spark.source.stream_reader import StreamReader  # noqa: PLC0415
+        from prokurist.spark.source.stream_reader import RefusedReader, StreamReader  # noqa: PLC0415
 
-        return StreamReader(self._settings, self._columns(schema))
+        try:
+            return StreamReader(self._settings, self._columns(schema))
+        except ConfigException as error:
+            # Raised here, it would stand above an UnboundLocalError of Spark's own.
+            return RefusedReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Make the writer of a batch.

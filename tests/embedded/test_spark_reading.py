@@ -9,6 +9,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
+from prokurist import KafkaProducer
 from prokurist.errors import (
     ConfigException,
     TimeoutException,
@@ -349,3 +350,29 @@ def test_a_plan_without_a_group_has_nowhere_to_begin(filled: EmbeddedBroker) -> 
     """`committed` needs a group."""
     with pytest.raises(ConfigException, match="write committed:GROUP"):
         planned(settings(filled, startingOffsets="committed"), ("offset",))
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+def test_a_range_that_ends_behind_an_open_transaction_waits_for_its_end(
+    filled: EmbeddedBroker,
+    *,
+    fail_on_data_loss: bool,
+) -> None:
+    """B760: nothing of it is lost, and without `failOnDataLoss` nothing is passed over."""
+    client = {"isolation.level": "read_committed"}
+    how: dict[str, Any] = {"client": client, "fail_on_data_loss": fail_on_data_loss}
+    with KafkaProducer(
+        bootstrap_servers=filled.bootstrap, transactional_id="bills"
+    ) as producer:
+        producer.init_transactions(10.0)
+        producer.begin_transaction()
+        for number in range(3):
+            producer.send("orders", b"%d" % number, partition=0)
+        producer.flush(10.0)
+        with pytest.raises(TimeoutException) as caught:
+            list(read(piece(filled, 13, 8, stall=2.0, **how)))
+        told = " ".join(caught.value.__notes__)
+        assert "A transaction is open at offset 10 of orders-0" in told
+        assert "raise readStallMs" in told
+        producer.commit_transaction(10.0)
+    assert offsets(read(piece(filled, 13, 8, **how))) == [*range(8, 13)]

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ import confluent_kafka
 import psutil
 from confluent_kafka.admin import AdminClient
 
+from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
 
 if TYPE_CHECKING:
@@ -243,3 +245,18 @@ def delete_before(kafka: RealKafka, topic: str, partition: int, offset: int) -> 
     place = confluent_kafka.TopicPartition(topic, partition, offset)
     for future in admin.delete_records([place]).values():
         future.result(30)
+
+
+def values(kafka: RealKafka, topic: str, isolation: str = "read_committed") -> Counter[bytes]:
+    """The values of a topic of two partitions, with how often each is there."""
+    places = [TopicPartition(topic, number) for number in range(2)]
+    found: Counter[bytes] = Counter()
+    with KafkaConsumer(
+        bootstrap_servers=kafka.direct_bootstrap, isolation_level=isolation
+    ) as consumer:
+        consumer.assign(places)
+        consumer.seek_to_beginning(places)
+        ends = consumer.end_offsets(places, 30.0)
+        while any(consumer.position(tp, 30.0) < end for tp, end in ends.items()):
+            found.update(record.value for record in consumer.poll(1.0) if record.value)
+    return found

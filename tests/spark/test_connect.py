@@ -12,6 +12,7 @@ import pytest
 
 from prokurist import KafkaConsumer, TopicPartition
 from prokurist.testing.kafka import RealKafka
+from tests.spark.jobs import values
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 pytest.importorskip("grpc", reason="what Spark Connect needs is not installed")
@@ -23,15 +24,16 @@ WITHIN = 600
 """Seconds for two Pythons and a JVM that are begun for this, on a machine that is shared."""
 
 
-def test_a_batch_a_stream_and_a_listener(
+def test_sources_sinks_and_a_listener(
     prokurist_kafka: RealKafka, write: Callable[[str, int], None], tmp_path: Path
 ) -> None:
-    """The source is registered there, reads there, and the client's process tells the group."""
+    """B764: all are registered there and run there; the client's process tells the group."""
     topic = prokurist_kafka.unique_topic(partitions=2)
+    copy = prokurist_kafka.unique_topic("copy", partitions=2)
     write(topic, RECORDS)
     user = [sys.executable, "-m", "tests.spark.connect_user"]
     run = subprocess.run(
-        [*user, prokurist_kafka.direct_bootstrap, topic, str(tmp_path)],
+        [*user, prokurist_kafka.direct_bootstrap, topic, str(tmp_path), copy],
         capture_output=True,
         text=True,
         timeout=WITHIN,
@@ -44,3 +46,4 @@ def test_a_batch_a_stream_and_a_listener(
     ) as consumer:
         committed = consumer.committed([TopicPartition(topic, number) for number in range(2)])
     assert [each and each.offset for each in committed.values()] == [RECORDS // 2] * 2
+    assert values(prokurist_kafka, copy) == {b"%d" % nth: 3 for nth in range(RECORDS)}

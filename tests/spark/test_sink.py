@@ -1,7 +1,6 @@
 """Writing with `format("prokurist")`, held against Spark's own sink on the same rows."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -9,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prokurist import KafkaConsumer, TopicPartition
 from prokurist.spark import kafka_sink
 from prokurist.testing.kafka import RealKafka
-from tests.spark.jobs import DONE, FORMATS, THEIRS, batch, check, options, until
+from tests.spark.jobs import DONE, FORMATS, THEIRS, batch, check, options, until, values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +21,7 @@ SOME = f"array({ONE}, struct('m' as key, cast(null as binary) as value))"
 ROWS = (
     "case when id % 5 = 0 then null else cast(id % 7 as string) end as key",
     "case when id % 11 = 0 then null else encode(repeat('v', int(id % 90)), 'utf-8') end value",
-    "cast(id % 2 as int) as partition",
+    "case when id % 3 = 0 and id % 5 > 0 then null else cast(id % 2 as int) end as partition",
     f"case when id % 3 = 0 then {SOME} when id % 3 = 1 then array() else null end as headers",
     "id as more",
 )
@@ -40,21 +38,6 @@ def write(frame: "DataFrame", format_: str, given: dict[str, str]) -> None:
     frame.write.format(format_).mode("append").options(**given).save()
 
 
-def values(kafka: RealKafka, topic: str, isolation: str = "read_committed") -> Counter[bytes]:
-    """The values of a topic of two partitions, with how often each is there."""
-    places = [TopicPartition(topic, number) for number in range(2)]
-    found: Counter[bytes] = Counter()
-    with KafkaConsumer(
-        bootstrap_servers=kafka.direct_bootstrap, isolation_level=isolation
-    ) as consumer:
-        consumer.assign(places)
-        consumer.seek_to_beginning(places)
-        ends = consumer.end_offsets(places, 30.0)
-        while any(consumer.position(tp, 30.0) < end for tp, end in ends.items()):
-            found.update(record.value for record in consumer.poll(1.0) if record.value)
-    return found
-
-
 @pytest.fixture
 def topic(prokurist_kafka: RealKafka) -> str:
     """A topic of two partitions."""
@@ -64,50 +47,28 @@ def topic(prokurist_kafka: RealKafka) -> str:
 def test_the_records_are_those_of_spark_s_own_sink(
     spark: "SparkSession", prokurist_kafka: RealKafka
 ) -> None:
-    """B752: text, bytes, nulls, headers, partitions, a column of topics; others passed over."""
-    names = {each: prokurist_kafka.unique_topic(each, partitions=2) for each in FORMATS}
-    for format_, name in names.items():
-        rows = spark.range(500).selectExpr(*ROWS, f"'{name}' as topic")
-        given = written(prokurist_kafka, name)
-        del given["topic"]
-        write(rows, format_, given)
-    shown = [
-        batch(spark, THEIRS, options(prokurist_kafka, name, includeHeaders=True)).selectExpr(
-            "key", "value", "partition", "headers"
-        )
-        for name in names.values()
-    ]
-    assert shown[0].count() == 500
-    assert shown[0].exceptAll(shown[1]).count() == 0
-    assert shown[1].exceptAll(shown[0]).count() == 0
+    """B752: text, bytes, nulls, headers, topics, partitions that are given or that keys find.
 
-
-def test_keys_find_the_partition_that_spark_s_own_sink_has_for_them(
-    spark: "SparkSession", prokurist_kafka: RealKafka
-) -> None:
-    """B752: so a job can change over while its consumers go on."""
-    names = {each: prokurist_kafka.unique_topic(each, partitions=7) for each in FORMATS}
-    rows = spark.range(300).selectExpr("cast(id as string) as key", "'v' as value")
-    for format_, name in names.items():
-        write(rows, format_, written(prokurist_kafka, name))
-    places = [
-        {
-            (bytes(row.key), row.partition)
-            for row in batch(spark, THEIRS, options(prokurist_kafka, name)).collect()
-        }
-        for name in names.values()
-    ]
-    assert places[0] == places[1]
+    So a job can change over while its consumers go on.
+    """
+    shown = []
+    for format_ in FORMATS:
+        name = prokurist_kafka.unique_topic(format_, partitions=7)
+        given = {"kafka.bootstrap.servers": prokurist_kafka.direct_bootstrap}
+        write(spark.range(500).selectExpr(*ROWS, f"'{name}' as topic"), format_, given)
+        written = batch(spark, THEIRS, options(prokurist_kafka, name, includeHeaders=True))
+        rows = written.select("key", "value", "partition", "headers").collect()
+        shown.append(sorted(map(repr, rows)))
+    assert len(shown[0]) == 500
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize(
     ("columns", "given", "words"),
     [
         (["id as value"], {}, "value is of type bigint"),
-        (["cast(id as string) as text"], {}, "no column 'value'"),
         (["cast(id as string) as value"], {"topic": ""}, "neither the option topic nor"),
         (["cast(id as string) as value"], {"tpoic": "x"}, "did you mean topic"),
-        (["cast(id as string) as value"], {"kafka.acks": "most"}, "acks"),
     ],
 )
 def test_what_is_wrong_is_said_before_a_task_begins(
@@ -151,10 +112,10 @@ def test_an_attempt_that_fails_is_written_again_or_once(
     given = written(prokurist_kafka, topic)
     if delivery == "exactly_once":
         given |= {"delivery": delivery, "exactlyOnceId": topic, "exactlyOnceRun": "monday"}
-    frame = spark.range(0, 40_000, 1, 2).selectExpr(
+    frame = spark.range(0, 8000, 1, 2).selectExpr(
         "encode(string(id), 'utf-8') as value", "int(id) as nth"
     )
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "200")
     try:
         write(failing_once(frame, tmp_path), "prokurist", given)
         if delivery == "exactly_once":
@@ -163,7 +124,7 @@ def test_an_attempt_that_fails_is_written_again_or_once(
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert list(tmp_path.iterdir()), "no attempt failed"
     found = values(prokurist_kafka, topic)
-    assert set(found) == {b"%d" % nth for nth in range(40_000)}
+    assert set(found) == {b"%d" % nth for nth in range(8000)}
     if delivery == "exactly_once":
         assert set(found.values()) == {1}
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prokurist.spark import OffsetManager
+from prokurist.spark import OffsetManager, kafka_sink
 from prokurist.testing.kafka import RealKafka
-from tests.spark.jobs import DONE
+from tests.spark.jobs import DONE, values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,3 +76,41 @@ def test_a_manager_plans_and_commits(spark: "SparkSession", given: dict[str, str
     assert places(spark.read.format("prokurist").options(**plan.options()).load()) == ALL
     offsets.commit(plan)
     assert not offsets.plan(topic)
+
+
+def test_batches_and_streams_are_written(
+    spark: "SparkSession", prokurist_kafka: RealKafka, tmp_path: Path
+) -> None:
+    """B762: at least once and exactly once; a pyspark before 4.1 says how to write a stream."""
+    topic = prokurist_kafka.unique_topic("written", 2)
+    given = {"kafka.bootstrap.servers": prokurist_kafka.direct_bootstrap, "topic": topic}
+    once = {"delivery": "exactly_once", "exactlyOnceId": f"{topic}-job"}
+    rows = spark.range(10).selectExpr("concat('batch', id) as value")
+    rows.write.format("prokurist").mode("append").options(**given).save()
+    for _ in range(2):
+        writer = rows.write.format("prokurist").mode("append").options(**given, **once)
+        writer.option("exactlyOnceRun", "monday").save()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "lines.txt").write_text("stream1\nstream2\n", "utf-8")
+    lines = spark.readStream.format("text").load(str(tmp_path / "in"))
+    stream = lines.writeStream.trigger(availableNow=True)
+    direct = stream.format("prokurist").options(**given)
+    if tuple(map(int, spark.version.split(".")[:2])) < (4, 1):
+        with pytest.raises(Exception, match=r"written by pyspark 4\.1 or later: with 4\.0 use"):
+            direct.option("checkpointLocation", str(tmp_path / "1")).start().awaitTermination(
+                DONE
+            )
+    else:
+        query = direct.option("checkpointLocation", str(tmp_path / "1")).start()
+        assert query.awaitTermination(DONE)
+    by_function = lines.writeStream.trigger(availableNow=True).foreachBatch(
+        kafka_sink(
+            prokurist_kafka.direct_bootstrap, topic=topic, exactly_once=f"{topic}-function"
+        )
+    )
+    query = by_function.option("checkpointLocation", str(tmp_path / "2")).start()
+    assert query.awaitTermination(DONE)
+    with_streams = 1 if spark.version < "4.1" else 2
+    found = values(prokurist_kafka, topic)
+    batches = dict.fromkeys((b"batch%d" % nth for nth in range(10)), 2)
+    assert found == batches | dict.fromkeys((b"stream1", b"stream2"), with_streams)

@@ -134,7 +134,7 @@ def entry_after(
 
     Raises:
         LedgerException: Batches were written that the entry does not show, or it is another
-            query's.
+            query's, or that of a later batch than the one after.
     """
     written = entry.offset if entry is not None else 0
     if batch.number is None:
@@ -143,8 +143,8 @@ def entry_after(
         return OffsetAndMetadata(written + 1, metadata=json.dumps({"run": batch.name}))
     if not once.continues:
         _check(entry, batch, once)
-    elif entry is not None and batch.name and named_in(entry) != batch.name:
-        written = 0  # The count is another query's.
+    elif entry is not None and not _is_of(entry, batch):
+        written = 0  # The count is another checkpoint's.
     if written > batch.number:
         return None
     return OffsetAndMetadata(batch.number + 1, metadata=json.dumps({"query": batch.name}))
@@ -171,6 +171,8 @@ def _check(entry: OffsetAndMetadata | None, batch: Batch, once: ExactlyOnce) -> 
                 f"once, if batch {batch.number - 1} was the last that was written"
             )
         return
+    if _is_of(entry, batch):
+        return
     query = named_in(entry)
     if batch.name and query and query != batch.name:
         raise LedgerException(
@@ -179,6 +181,20 @@ def _check(entry: OffsetAndMetadata | None, batch: Batch, once: ExactlyOnce) -> 
             f"begins again at 0. Give the query an exactlyOnceId of its own, or set "
             f"ledgerMissing to continue, once"
         )
+    raise LedgerException(
+        f"the ledger of {once.id!r} shows batch {entry.offset - 1} as written, and this is "
+        f"{batch}: Spark repeats the last batch alone, so the checkpoint is a new one or an "
+        f"older copy, and its batches have other rows. Give the query an exactlyOnceId of its "
+        f"own, or set ledgerMissing to continue, once: rows may come twice then"
+    )
+
+
+def _is_of(entry: OffsetAndMetadata, batch: Batch) -> bool:
+    """Return True if an entry is that of a batch's query and checkpoint, as far as is known."""
+    query = named_in(entry)
+    if batch.name and query and query != batch.name:
+        return False
+    return batch.number is None or entry.offset <= batch.number + 1
 
 
 @contextmanager

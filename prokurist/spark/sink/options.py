@@ -89,7 +89,8 @@ OPTIONS: Final = (
         BOTH,
         "`error`",
         "`error` or `continue`: what if the ledger has no entry though batches were written, "
-        "or has one of another query. Offsets of a group expire, by default after seven days.",
+        "or one of another query, or of a later batch. Offsets of a group expire, by default "
+        "after seven days.",
     ),
 )
 """All options but those of the client."""

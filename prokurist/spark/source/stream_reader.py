@@ -11,7 +11,7 @@ the signal is made one: what waits is interrupted, and the client is closed.
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -28,6 +28,7 @@ except ImportError as _missing:
     ) from _missing
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from prokurist.errors import ConfigException
 from prokurist.events.clock import MonotonicClock
 from prokurist.spark.source.batch_planning import pieces
 from prokurist.spark.source.driver_queries import DriverQueries
@@ -122,6 +123,24 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._settings, self._columns = state
         self._stream = self._made()
         self._heeds_signals = False
+
+
+class RefusedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Stream reader of a query that cannot begin: its first step raises.
+
+    Args:
+        error: The reason.
+    """
+
+    def __init__(self, error: ConfigException) -> None:
+        self._error = error
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise self._error
+
+    # Each takes what Spark hands it, and none returns.
+    prepareForTriggerAvailableNow = getDefaultReadLimit = initialOffset = _refuse  # noqa: N815
+    latestOffset = partitions = read = _refuse  # type: ignore[assignment]  # noqa: N815
 
 
 def leave(_number: int, _frame: object) -> None:

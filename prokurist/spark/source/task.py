@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import (
     KafkaException,
@@ -25,7 +26,7 @@ from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_ranges import OffsetRange
 from prokurist.spark.source.arrow_batches import ArrowBatches
-from prokurist.spark.source.worker_consumers import CLIENTS
+from prokurist.spark.source.worker_consumers import CLIENTS, made
 from prokurist.types import TopicPartition
 
 FETCH: Final = {"max.partition.fetch.bytes": str(8 << 20)}
@@ -107,7 +108,7 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
                 start = records.next_offsets()[wanted.partition].offset
                 yield records
         except TimeoutException as error:
-            gone = _find_loss(consumer, wanted, start, look)
+            gone = _find_loss(consumer, piece, start, look, error)
             if gone is None:
                 error.add_note(
                     f"Attempt {attempt} of this task waits {patience:g} s for a record, and "
@@ -139,20 +140,29 @@ def _records(consumer: KafkaConsumer, piece: Piece, attempt: int) -> Iterator[Co
 
 
 def _find_loss(
-    consumer: KafkaConsumer, wanted: OffsetRange, position: int, seconds: float
+    consumer: KafkaConsumer, piece: Piece, position: int, seconds: float, error: Exception
 ) -> str | None:
     """Return why a range ends where reading has come, in words; None for any other log.
 
     A range was within its log when it was planned. The topic was deleted since, or created
     again with fewer records: nothing comes any more, and an attempt after a restart of the
     query would wait for the same records. A log that is read up to its end, and a topic that
-    two lists lack, are told from a leader that is away, and from a broker that lags.
+    two lists lack, are told from a leader that is away, from a broker that lags, and from an
+    open transaction, which a note on the error names.
     """
-    tp, deadline = wanted.partition, Deadline.after(CLOCK.now(), seconds)
+    tp, deadline = piece.range.partition, Deadline.after(CLOCK.now(), seconds)
     try:
         if _is_listed(consumer, tp, deadline):
             last = consumer.end_offsets([tp], deadline.remaining(CLOCK.now()))[tp]
             if last > position:
+                return None
+            whole = _log_end(piece, deadline)
+            if whole is not None and whole > position:
+                error.add_note(
+                    f"A transaction is open at offset {last} of {tp}, and ends by its "
+                    f"transaction.timeout.ms at the latest: raise readStallMs above that, or "
+                    f"end the range at that offset."
+                )
                 return None
             return f"its log ends at {last}. It was cut back, or the topic was created again"
         CLOCK.sleep(deadline.remaining(CLOCK.now()) / 2)
@@ -161,6 +171,15 @@ def _find_loss(
     except KafkaException:
         return None
     return f"brokers list no partition {tp}. The topic {tp.topic!r} was deleted"
+
+
+def _log_end(piece: Piece, deadline: Deadline) -> int | None:
+    """Return the end of a log behind open transactions; None if all of it is read."""
+    if ConsumerConfig(piece.client).isolation_level != "read_committed":
+        return None
+    tp = piece.range.partition
+    with made({**piece.client, "isolation.level": "read_uncommitted"}) as consumer:
+        return consumer.end_offsets([tp], deadline.remaining(CLOCK.now()))[tp]
 
 
 def _is_listed(consumer: KafkaConsumer, tp: TopicPartition, deadline: Deadline) -> bool:

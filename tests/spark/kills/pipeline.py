@@ -1,4 +1,4 @@
-"""A program of Spark's that copies a topic to parquet files, and is killed time and again.
+"""A program of Spark's that copies a topic to files or a topic, and is killed time and again.
 
     python -m tests.spark.kills.pipeline DUTY
 
@@ -11,7 +11,7 @@ Thread: the main one.
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,12 +32,14 @@ class Duty:
         master: Spark's, such as `local[2,3]`.
         options: The source's.
         sink: A format to write; parquet files need a folder, which is ours.
+        writes: The sink's options; with some, values are written alone.
     """
 
     folder: str
     master: str
     options: dict[str, str]
     sink: str = "parquet"
+    writes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> "Duty":
@@ -84,10 +86,12 @@ def session(master: str) -> SparkSession:
 def begin(spark: SparkSession, duty: Duty, **trigger: Any) -> StreamingQuery:
     """The query, from wherever its checkpoint has come."""
     frame = spark.readStream.format("prokurist").options(**duty.options).load()
+    # A column `partition` would be written to that number of another topic.
+    columns = ("value",) if duty.writes else ("partition", "offset", "value")
     return (
-        frame.select("partition", "offset", "value")
+        frame.select(*columns)
         .writeStream.format(duty.sink)
-        .option("path", str(duty.rows))
+        .options(**(duty.writes or {"path": str(duty.rows)}))
         .option("checkpointLocation", str(duty.checkpoint))
         .trigger(**trigger)
         .start()

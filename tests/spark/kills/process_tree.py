@@ -42,13 +42,14 @@ LAST: Final = 20.0
 
 
 class Role(StrEnum):
-    """What a process is to a pipeline."""
+    """What a process is to a pipeline; its brokers are none of its own."""
 
     PROGRAM = "program"
     DRIVER = "driver"
     RUNNER = "runner"
     EXECUTOR = "executor"
     WORKER = "worker"
+    BROKER = "broker"
 
 
 def role_of(line: list[str], parents: list[str]) -> Role | None:

@@ -17,7 +17,7 @@ from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import RealKafka
 from tests.spark.kills.pipeline import Duty
 from tests.spark.kills.process_tree import Pipeline, Role
-from tests.spark.kills.sink import begun, done, rows, underway, value_of, wrongs
+from tests.spark.kills.sink import Row, begun, done, rows, underway, value_of, wrongs
 
 PARTITIONS: Final = 2
 LOCAL, CLUSTER = "local[2,3]", "local-cluster[2,1,1024]"
@@ -175,34 +175,42 @@ class Life:
         folder: Of this round alone.
         plan: What is to happen.
         outcome: What has happened is written there.
+
+    Attributes:
+        lot: For what is to be drawn.
+        clock: Of its deadlines.
+        copies: Of each partition of its topic.
     """
+
+    copies = 1
 
     def __init__(
         self, kafka: RealKafka, folder: Path, plan: Round, outcome: RoundsResult
     ) -> None:
-        self._topic = kafka.unique_topic("kills", PARTITIONS)
+        self._topic = kafka.unique_topic("kills", PARTITIONS, self.copies)
         self._plan, self._outcome = plan, outcome
-        self._lot = random.Random(repr(plan))  # noqa: S311 - a lot to be drawn again
-        self._clock = MonotonicClock()
+        self.lot = random.Random(repr(plan))  # noqa: S311 - a lot to be drawn again
+        self.clock = MonotonicClock()
         self._writer = Writer(kafka.direct_bootstrap, self._topic)
         self._starts: dict[int, int] | None = None
-        self._duty = Duty(
-            str(folder),
-            plan.master,
-            {
-                "kafka.bootstrap.servers": kafka.bootstrap,
-                "kafka.max.partition.fetch.bytes": "2000",
-                "subscribe": self._topic,
-                "startingOffsets": plan.begins,
-                "maxOffsetsPerTrigger": "1000",
-                "maxRecordsPerPartition": "250",
-            },
-        )
+        self._duty = self.duty(kafka, folder)
         self._writer.write(FIRST)
         self._writer.flush()
         self._pipeline = Pipeline(self._duty)
         self._writes = True
         self._expected = 0
+
+    def duty(self, kafka: RealKafka, folder: Path) -> Duty:
+        """Say what the pipeline is to do."""
+        options = {
+            "kafka.bootstrap.servers": kafka.bootstrap,
+            "kafka.max.partition.fetch.bytes": "2000",
+            "subscribe": self._topic,
+            "startingOffsets": self._plan.begins,
+            "maxOffsetsPerTrigger": "1000",
+            "maxRecordsPerPartition": "250",
+        }
+        return Duty(str(folder), self._plan.master, options)
 
     def play(self) -> None:
         """Strike the blows, let the pipeline come to its end, and see what it has written."""
@@ -210,8 +218,8 @@ class Life:
             for blow in self._plan.blows:
                 self._until(lambda: self._pipeline.reads)
                 self._read_on(blow.batches)
-                self._wait(blow.after)
-                self._strike(blow.role)
+                self.wait(blow.after)
+                self.strike(blow.role)
             self._until(lambda: self._pipeline.reads)
             self._read_on(MOST)
             # What comes later is none of the last trigger's.
@@ -226,13 +234,23 @@ class Life:
         finally:
             self._pipeline.close()
 
+    def found(self) -> Iterator[Row]:
+        """Read what was written."""
+        return rows(self._duty.rows)
+
     def _read_on(self, batches: int) -> None:
         due = done(self._duty.checkpoint) + batches
         self._until(lambda: done(self._duty.checkpoint) >= due)
 
-    def _strike(self, role: Role) -> None:
+    @property
+    def checkpoint(self) -> Path:
+        """Spark's folder of offsets."""
+        return self._duty.checkpoint
+
+    def strike(self, role: Role) -> None:
+        """End one of these."""
         outcome, pipeline = self._outcome, self._pipeline
-        self._until(lambda: pipeline.strike(role, self._lot))
+        self._until(lambda: pipeline.strike(role, self.lot))
         outcome.underway += underway(self._duty.checkpoint)
         outcome.first += done(self._duty.checkpoint) == 0
         outcome.struck[role] += 1
@@ -240,10 +258,10 @@ class Life:
             self._leave()
             self._pipeline, self._expected = Pipeline(self._duty), 0
         elif role is Role.RUNNER:
-            since = self._clock.now()
+            since = self.clock.now()
             self._expected += 1
             self._until(lambda: len(self._failures()) >= self._expected)
-            outcome.failed_after.append(self._clock.now() - since)
+            outcome.failed_after.append(self.clock.now() - since)
 
     def _leave(self) -> None:
         """Have a pipeline end that has come to its end: nothing is left of it."""
@@ -270,7 +288,7 @@ class Life:
         for partition, start in starts.items():
             if start < FIRST if late else start != 0:
                 self._wrong(f"partition {partition} was begun at {start}")
-        for each in wrongs(rows(self._duty.rows), starts, ends):
+        for each in wrongs(self.found(), starts, ends):
             self._wrong(each)
         self._outcome.rounds += 1
         self._outcome.rows += sum(ends[each] - starts[each] for each in ends)
@@ -280,26 +298,28 @@ class Life:
 
     def _until(self, question: Callable[[], bool]) -> None:
         pipeline = self._pipeline
-        deadline = Deadline.after(self._clock.now(), WITHIN)
+        deadline = Deadline.after(self.clock.now(), WITHIN)
         while not question():
-            if deadline.expired(self._clock.now()) or (pipeline.ended and not question()):
+            if deadline.expired(self.clock.now()) or (pipeline.ended and not question()):
                 ended = "has ended" if pipeline.ended else f"has not come on in {WITHIN} s"
                 said = pipeline.stderr.read_text(errors="replace")[-3000:]
                 raise Stalled(f"the pipeline {ended}: {pipeline.happened()[-3:]} {said}")
-            self._tick()
+            self.tick()
 
-    def _wait(self, seconds: float) -> None:
-        deadline = Deadline.after(self._clock.now(), seconds)
-        while not deadline.expired(self._clock.now()):
-            self._tick()
+    def wait(self, seconds: float) -> None:
+        """Wait, and write meanwhile."""
+        deadline = Deadline.after(self.clock.now(), seconds)
+        while not deadline.expired(self.clock.now()):
+            self.tick()
 
-    def _tick(self) -> None:
+    def tick(self, seconds: float = TICK) -> None:
+        """Write some records, and sleep."""
         if self._writes:
             self._writer.write(BURST)
         # Spark throws its first offsets away some day.
         if self._starts is None:
             self._starts = begun(self._duty.checkpoint, self._topic)
-        self._clock.sleep(TICK)
+        self.clock.sleep(seconds)
 
 
 class Stalled(Exception):

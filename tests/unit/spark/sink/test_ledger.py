@@ -24,11 +24,19 @@ def test_batches_follow_each_other() -> None:
     assert entry_after(entry(1), Batch(1, "q"), ONCE) == entry(2)
 
 
-@pytest.mark.parametrize("written", [8, 9, 20])
-def test_a_batch_that_is_written_is_passed_over(written: int) -> None:
-    """B756: whatever its rows are now, and if the checkpoint is an older copy, too."""
-    assert entry_after(entry(written), Batch(7, "q"), ONCE) is None
-    assert entry_after(entry(written), Batch(7, "q"), LENIENT) is None
+def test_a_batch_that_is_written_is_passed_over() -> None:
+    """B756: whatever its rows are now."""
+    assert entry_after(entry(8), Batch(7, "q"), ONCE) is None
+    assert entry_after(entry(8), Batch(7, "q"), LENIENT) is None
+
+
+@pytest.mark.parametrize("query", ["q", ""])
+@pytest.mark.parametrize("written", [9, 20])
+def test_a_checkpoint_that_is_an_older_copy_is_refused(written: int, query: str) -> None:
+    """B763: its batches are planned anew, and passed over their rows would be lost."""
+    with pytest.raises(LedgerException, match="repeats the last batch alone"):
+        entry_after(entry(written), Batch(7, query), ONCE)
+    assert entry_after(entry(written), Batch(7, query), LENIENT) == entry(8, query)
 
 
 def test_a_missing_entry_is_refused() -> None:

@@ -1,6 +1,9 @@
 """What Spark's questions to a batch become; without a Java."""
 
 import pickle
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ from pyspark.sql.types import LongType, StringType, StructType
 
 from prokurist.errors import ConfigException
 from prokurist.spark.data_source import KafkaDataSource
+from prokurist.spark.sink.foreach_batch import query_of
 from prokurist.spark.sink.stream_writer import StreamWriter
 from prokurist.spark.source import batch_reader as module
 from prokurist.spark.source.filter_ranges import FilterRanges
@@ -104,3 +108,39 @@ def test_a_stream_has_them_too() -> None:
     reader = KafkaDataSource(dict(GIVEN)).streamReader(columns("offset"))
     copy = pickle.loads(pickle.dumps(reader))
     assert copy.__getstate__() == (Settings.of(GIVEN), ("offset",))
+
+
+def test_a_pyspark_without_stream_writers_has_another_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """B762: the error names it."""
+    monkeypatch.setitem(sys.modules, "prokurist.spark.sink.stream_writer", None)
+    rows = StructType().add("value", StringType())
+    source = KafkaDataSource({"kafka.bootstrap.servers": "b:9092", "topic": "bills"})
+    with pytest.raises(ConfigException, match=r"4\.1 or later.*foreachBatch\("):
+        source.streamWriter(rows, overwrite=False)
+
+
+def test_a_session_of_spark_connect_does_not_tell_its_query() -> None:
+    """B764: there is no context to ask."""
+    frame: Any = SimpleNamespace(sparkSession=SimpleNamespace(_client=None))
+    assert query_of(frame) == ""
+
+
+@pytest.mark.parametrize(
+    ("step", "given"),
+    [
+        ("initialOffset", ()),
+        ("prepareForTriggerAvailableNow", ()),
+        ("getDefaultReadLimit", ()),
+        ("latestOffset", ({}, None)),
+        ("partitions", ({}, {})),
+    ],
+)
+def test_a_stream_is_refused_by_its_first_step(step: str, given: tuple[Any, ...]) -> None:
+    """B761: where `streamReader` raises, Spark's runner shows an error of its own instead."""
+    options = GIVEN | {"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "1"}
+    reader = KafkaDataSource(options).streamReader(columns("offset"))
+    with pytest.raises(ConfigException, match="maxOffsetsPerTrigger"):
+        getattr(reader, step)(*given)
+    reader.stop()

@@ -107,7 +107,8 @@ def asked(
 
 def piece(stall: float = 20.0, budget: float = 60.0, *, fails: bool = True) -> Piece:
     """A task's piece: offsets 2 to 9."""
-    return Piece(OffsetRange(TP, 2, 9), {}, ("offset",), 1000, stall, budget, fails)
+    client = {"bootstrap.servers": "b:9092"}
+    return Piece(OffsetRange(TP, 2, 9), client, ("offset",), 1000, stall, budget, fails)
 
 
 def out_of_range(position: int, log_start: int | None) -> OffsetOutOfRangeException:
