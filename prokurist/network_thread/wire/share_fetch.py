@@ -17,7 +17,13 @@ from prokurist.network_thread.wire.apis import SHARE_ACKNOWLEDGE, SHARE_FETCH, A
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.fetch import LeaderHint, memory_behind
 from prokurist.network_thread.wire.request import Body, Limit
-from prokurist.network_thread.wire.translation import milliseconds, node, said, seconds, throttle
+from prokurist.network_thread.wire.translation import (
+    milliseconds,
+    node,
+    said,
+    seconds,
+    throttle,
+)
 from prokurist.types import Node
 
 OPENING: Final = 0

@@ -151,9 +151,7 @@ EXCHANGES = (
             "topics": (
                 {
                     "topic_id": ID,
-                    "partitions": (
-                        {"partition_index": 3, "acknowledgement_batches": BATCHES},
-                    ),
+                    "partitions": ({"partition_index": 3, "acknowledgement_batches": BATCHES},),
                 },
             ),
         },

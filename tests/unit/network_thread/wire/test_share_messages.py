@@ -27,6 +27,7 @@ RENEWED = ((SharePartition(ID, 3), (OffsetTypes(10, 12, (1, 4, 1)),)),)
         lambda: ShareFetch("g", "me", 1, acknowledged=RENEWED),
         lambda: ShareAcknowledge("g", "me", 1, RENEWED),
     ],
+    ids=["mode", "fetch", "acknowledge"],
 )
 def test_acquire_modes_and_renewals_need_version_2(request_made: Callable[[], Any]) -> None:
     """A broker of Kafka 4.1 is not asked for what it does not know."""
