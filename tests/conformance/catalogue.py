@@ -19,6 +19,7 @@ from tests.conformance import (
     reading,
     sessions,
     several_nodes,
+    sharing,
     transacting,
     transacting_elsewhere,
     transacting_offsets,
@@ -181,6 +182,17 @@ OF_THE_CONSUMER_PROTOCOL: Final[Catalogue] = [
 ]
 """Scenarios of the consumer protocol: 4.x only. Kafka 3.9 had it in early access, and its first
 group epoch is 1 and not 2, so every request that names an epoch would be another request."""
+
+OF_SHARE_GROUPS: Final[Catalogue] = [
+    (sharing.share_members, ("ShareGroupHeartbeat",)),
+    (sharing.share_session_numbers, ("ShareFetch",)),
+    (sharing.share_sessions_and_connections, ()),
+    (sharing.share_acknowledgements, ("ShareAcknowledge",)),
+    (sharing.share_acknowledgements_refused, ("ShareAcknowledge",)),
+    (sharing.share_deliveries, ()),
+    (sharing.share_limits, ("ShareFetch",)),
+]
+"""Scenarios of share groups, which Kafka has since 4.1."""
 
 MODELLED_AS_4: Final = (
     administering_places.log_directories,

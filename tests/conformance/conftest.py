@@ -31,6 +31,7 @@ OF_VERSION: Final[dict[str, dict[str, object]]] = {
     "4.3.1": {
         "group.consumer.assignment.interval.ms": "0",
         "group.consumer.assignor.offload.enable": "false",
+        "group.share.assignment.interval.ms": "0",
     },
     "3.9.2": {"group.coordinator.rebalance.protocols": "classic,consumer"},
 }

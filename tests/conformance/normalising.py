@@ -79,6 +79,10 @@ NODES: Final = frozenset(
 GIVEN_IDS: Final = {"member_id": "member", "leader": "member", "session_id": "session"}
 """Fields with ids that a broker makes up, and what to call them."""
 
+SHARING: Final = frozenset({"ShareFetch", "ShareAcknowledge"})
+"""APIs that name a leader in each row, and mean it where another one leads."""
+MOVED: Final = frozenset({"not_leader_or_follower (6)", "fenced_leader_epoch (74)"})
+
 UNORDERED: Final = frozenset(
     {
         ("JoinGroup", "members"),
@@ -155,6 +159,13 @@ BATCH: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_COUNTS_FROM: Final = 12
 
 
+def has_news(row: Any) -> bool:
+    """Whether a row of ShareFetch says anything: a full answer may name all partitions."""
+    if hasattr(row, "partitions"):
+        return any(map(has_news, row.partitions))
+    return bool(row.error_code or row.acknowledge_error_code or row.acquired_records)
+
+
 class Normaliser:
     """Names for what one broker made up, during one scenario.
 
@@ -212,10 +223,15 @@ class Normaliser:
             }
             if row.get("resource_type") in OF_A_NODE:
                 row["resource_name"] = self._node_name(row["resource_name"])
+            if "current_leader" in row and api in SHARING and row["error_code"] not in MOVED:
+                # Left at 0, as if there were a leader 0, where there is nothing to tell.
+                del row["current_leader"]
             return row
         if isinstance(value, tuple):
             if name == "api_keys" and len(value) > 1:
                 return "what it offers"
+            if api == "ShareFetch" and name in ("responses", "partitions"):
+                value = tuple(each for each in value if has_news(each))
             rows = [self._plain(api, name, each) for each in value]
             if name == "configs":
                 return {row["name"]: row for row in rows}

@@ -9,6 +9,7 @@ from tests.conformance.accepted import ACCEPTED
 from tests.conformance.catalogue import (
     AT_TRANSACTION_VERSION_1,
     MODELLED_AS_4,
+    OF_SHARE_GROUPS,
     OF_THE_CONSUMER_PROTOCOL,
     ON_A_GUARDED_NODE,
     ON_A_NODE_OF_ITS_OWN,
@@ -44,7 +45,7 @@ def hold(pair: Pair, version: str, scenario: Scenario, apis: tuple[ApiName, ...]
     assert not stale, f"no difference any more, so take it from the list: {stale}"
 
 
-EVERYTHING = [*ON_ONE_NODE, *OF_THE_CONSUMER_PROTOCOL]
+EVERYTHING = [*ON_ONE_NODE, *OF_THE_CONSUMER_PROTOCOL, *OF_SHARE_GROUPS]
 
 
 def skip_other_kinds_of_39(version: str, scenario: Scenario) -> None:
@@ -62,6 +63,8 @@ def test_one_node(
     """The requests of a scenario, sent to one node."""
     if (scenario, apis) in OF_THE_CONSUMER_PROTOCOL and version == "3.9.2":
         pytest.skip("Kafka 3.9 had the consumer protocol in early access: other epochs")
+    if (scenario, apis) in OF_SHARE_GROUPS and version == "3.9.2":
+        pytest.skip("Kafka has share groups since 4.1")
     skip_other_kinds_of_39(version, scenario)
     hold(pair, version, scenario, apis)
 

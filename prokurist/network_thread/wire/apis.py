@@ -76,6 +76,10 @@ TXN_OFFSET_COMMIT: Final = Api("TxnOffsetCommit", 28, 3, 5, LARGE, MANY)
 """Older versions do not name the member, so no group could refuse a former one (KIP-447)."""
 SASL_AUTHENTICATE: Final = Api("SaslAuthenticate", 36, 0, 2)
 CONSUMER_GROUP_HEARTBEAT: Final = Api("ConsumerGroupHeartbeat", 68, 0, 1, LARGE, MANY)
+SHARE_GROUP_HEARTBEAT: Final = Api("ShareGroupHeartbeat", 76, 1, 1, LARGE, MANY)
+"""Version 0 of the three was an early access, which Kafka 4.1 took back."""
+SHARE_FETCH: Final = Api("ShareFetch", 78, 1, 2, UNBOUNDED, MOST)
+SHARE_ACKNOWLEDGE: Final = Api("ShareAcknowledge", 79, 1, 2, LARGE, MANY)
 GET_TELEMETRY_SUBSCRIPTIONS: Final = Api("GetTelemetrySubscriptions", 71, 0, 0)
 PUSH_TELEMETRY: Final = Api("PushTelemetry", 72, 0, 0)
 

@@ -38,6 +38,7 @@ class Context:
         refusals: FAIL rules that apply to the request.
         client_id: Its `client.id`.
         sasl: How far its authentication has come; None where the listener has none.
+        connection: The number of its connection.
     """
 
     api: Api
@@ -48,6 +49,7 @@ class Context:
     refusals: Refusals
     client_id: str = ""
     sasl: SaslExchange | None = None
+    connection: int = 0
 
     @property
     def node(self) -> int:

@@ -71,6 +71,9 @@ ApiName = Literal[
     "PushTelemetry",
     "ListConfigResources",
     "DescribeTopicPartitions",
+    "ShareGroupHeartbeat",
+    "ShareFetch",
+    "ShareAcknowledge",
 ]
 """Names of APIs in controls of the model; mypy and `named` reject any other."""
 
@@ -132,6 +135,9 @@ KEYS: Final[dict[ApiName, int]] = {
     "PushTelemetry": 72,
     "ListConfigResources": 74,
     "DescribeTopicPartitions": 75,
+    "ShareGroupHeartbeat": 76,
+    "ShareFetch": 78,
+    "ShareAcknowledge": 79,
 }
 
 TELEMETRY: Final = frozenset({71, 72})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from prokurist.testing.cluster.fetch_sessions import FetchSessions
 from prokurist.testing.cluster.images import Lag
+from prokurist.testing.cluster.share_sessions import ShareSessions
 from prokurist.types import Node
 
 
@@ -22,6 +23,7 @@ class Broker:
         frozen: True if it takes connections and bytes and does nothing with them.
         follows: True if it replicates from the leaders of its partitions.
         fetch_sessions: The fetch sessions that it keeps.
+        share_sessions: The share sessions that it keeps.
         lag: How late it learns of topics, leaders and other brokers.
     """
 
@@ -31,6 +33,7 @@ class Broker:
     frozen: bool = False
     follows: bool = True
     fetch_sessions: FetchSessions = field(default_factory=FetchSessions)
+    share_sessions: ShareSessions = field(default_factory=ShareSessions)
     lag: Lag = field(default_factory=Lag)
 
     def __repr__(self) -> str:

@@ -298,6 +298,7 @@ class Cluster:
             refusals=Refusals(self.rules, api, session.broker.node.id),
             client_id=request.client_id or "",
             sasl=session.sasl,
+            connection=session.number,
         )
         known = self.state.seen_by(session.broker) if api.name in AS_KNOWN else self.state
         return handler_of(api.name)(known, request.body, context)
@@ -316,6 +317,10 @@ class Cluster:
         oldest, newest = self.offered[api.key]
         offered = oldest <= request.version <= newest
         return encode(api, request.version if offered else 0, number, values)
+
+    def over(self, session: Session) -> None:
+        """A connection is over, and with it the share sessions that it opened."""
+        self.state.end_share_sessions(session.broker, session.number, self._now)
 
     def deliver(self, delivery: Delivery, now: float) -> None:
         """Deliver to a client when the driver next takes the deliveries."""

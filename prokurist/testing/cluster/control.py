@@ -20,6 +20,7 @@ from prokurist.testing.cluster.group_controls import GroupControls
 from prokurist.testing.cluster.membership_controls import MembershipControls
 from prokurist.testing.cluster.producer_controls import ProducerControls
 from prokurist.testing.cluster.request_controls import RequestControls
+from prokurist.testing.cluster.share_controls import ShareControls
 from prokurist.testing.cluster.steering import Change
 from prokurist.testing.cluster.telemetry_controls import TelemetryControls
 from prokurist.testing.cluster.topic_controls import TopicControls
@@ -38,6 +39,7 @@ class Controls(
     MembershipControls,
     TransactionControls,
     TelemetryControls,
+    ShareControls,
 ):
     """All controls."""
 

@@ -114,6 +114,10 @@ class Host(Protocol):
         """Have something reach the client."""
         ...
 
+    def over(self, session: "Session") -> None:
+        """A connection is over."""
+        ...
+
 
 @dataclass(slots=True)
 class Job:
@@ -191,6 +195,7 @@ class Session:
         self.stage = Stage.OVER
         self._waiting.clear()
         self._job = None
+        self.host.over(self)
 
     @property
     def busy(self) -> bool:

@@ -24,6 +24,9 @@ from prokurist.testing.cluster.group_settings import GroupSettings
 from prokurist.testing.cluster.groups import Group
 from prokurist.testing.cluster.images import Images, Lag
 from prokurist.testing.cluster.replication import ReplicationDelays
+from prokurist.testing.cluster.share_group import ShareGroup
+from prokurist.testing.cluster.share_sessions import Holder
+from prokurist.testing.cluster.share_settings import ShareSettings
 from prokurist.testing.cluster.telemetry import TelemetryReceiver
 from prokurist.testing.cluster.tokens import Tokens
 from prokurist.testing.cluster.topic_config import TopicConfig
@@ -53,6 +56,8 @@ class State:
         brokers: By node id.
         topics: By name.
         groups: By id; one is made when it is first spoken of.
+        share_groups: Share groups by id.
+        share_settings: The configuration of new share groups.
         denied_topics: Topics that no client is authorized for.
         denied_groups: Groups likewise.
         denied_transactions: Transactional ids likewise.
@@ -88,6 +93,8 @@ class State:
     brokers: dict[int, Broker]
     topics: dict[str, Topic] = field(default_factory=dict)
     groups: dict[str, Group] = field(default_factory=dict)
+    share_groups: dict[str, ShareGroup] = field(default_factory=dict)
+    share_settings: ShareSettings = field(default_factory=ShareSettings)
     denied_topics: set[str] = field(default_factory=set)
     denied_groups: set[str] = field(default_factory=set)
     denied_transactions: set[str] = field(default_factory=set)
@@ -391,6 +398,30 @@ class State:
         if group.membership.advance(now):
             self.changed(now)
         return group
+
+    def end_share_sessions(self, broker: Broker, connection: int, now: float) -> None:
+        """End the share sessions of a connection: what was acquired in them is available."""
+        sessions = broker.share_sessions
+        for holder in sessions.of_connection(connection):
+            self.end_share_session(broker, holder, now)
+
+    def end_share_session(self, broker: Broker, holder: Holder, now: float) -> None:
+        """End a share session: what its member has acquired of its partitions is available.
+
+        What was acquired of partitions that have left it stays locked.
+        """
+        session = broker.share_sessions.kept.pop(holder)
+        group = self.share_groups.get(holder.group)
+        if group is None:
+            return
+        led = [
+            each
+            for part, each in group.partitions.items()
+            if part in session.parts and each.leader == broker.node.id
+        ]
+        released = [each.let_go(group.settings, holder.member) for each in led]
+        if any(released):
+            self.changed(now)
 
     def offsets_partition_of(self, group: str) -> TopicPartition:
         """The partition of `__consumer_offsets` that holds a group."""

@@ -73,6 +73,9 @@ HANDLERS: Final = {
     "PushTelemetry": "push_telemetry",
     "ListConfigResources": "list_config_resources",
     "DescribeTopicPartitions": "describe_topic_partitions",
+    "ShareGroupHeartbeat": "share_group_heartbeat",
+    "ShareFetch": "share_fetch",
+    "ShareAcknowledge": "share_acknowledge",
 }
 """The module of each API's handler."""
 

@@ -26,6 +26,7 @@ from tests.unit.network_thread.wire import (
     group_exchanges,
     produce_exchanges,
     sasl_exchanges,
+    share_exchanges,
     telemetry_exchanges,
     transaction_exchanges,
 )
@@ -124,6 +125,7 @@ ALL = (
     + telemetry_exchanges.EXCHANGES
     + transaction_exchanges.EXCHANGES
     + sasl_exchanges.EXCHANGES
+    + share_exchanges.EXCHANGES
     + admin_topic_exchanges.EXCHANGES
     + admin_replica_exchanges.EXCHANGES
 )

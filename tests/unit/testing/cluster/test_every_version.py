@@ -64,6 +64,20 @@ VALUES: dict[str, dict[str, Any]] = {
         "topic_partitions": [],
     },
     "ConsumerGroupDescribe": {"group_ids": ["billing"]},
+    "ShareGroupHeartbeat": {
+        "group_id": "workers",
+        "member_id": "m",
+        "member_epoch": 0,
+        "subscribed_topic_names": ["orders"],
+    },
+    "ShareFetch": {
+        "group_id": "workers",
+        "member_id": "m",
+        "share_session_epoch": 0,
+        "max_wait": timedelta(0),
+        "topics": [],
+    },
+    "ShareAcknowledge": {"group_id": "workers", "member_id": "m", "share_session_epoch": 1},
     "ApiVersions": {"client_software_name": "lab", "client_software_version": "1"},
     "CreateTopics": {
         "topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}],
