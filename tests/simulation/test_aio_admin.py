@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from prokurist import TopicPartition, errors
-from prokurist.admin import NewTopic
+from prokurist.admin import ALL, NewTopic
 from prokurist.aio import CallReport, KafkaAdmin
 from tests.simulation.virtual_loop import run
 from tests.simulation.world import World
@@ -38,6 +38,23 @@ def test_each_call_is_awaited() -> None:
             assert admin.health().alive
         with pytest.raises(errors.IllegalStateException, match="is closed"):
             await admin.describe_cluster()
+
+    run(world, main())
+
+
+def test_calls_of_several_requests_are_awaited() -> None:
+    """B725: one deadline for all their requests, whose answers are put together in the task."""
+    world = World()
+
+    async def main() -> None:
+        async with admin_of(world) as admin:
+            await admin.alter_offsets("billing", {TopicPartition("orders", 0): 1})
+            assert set((await admin.lag())["billing"]) == {TopicPartition("orders", 0)}
+            assert set(await admin.list_groups()) != set()
+            assert await admin.find_hanging(["orders"]) == ()
+            assert await admin.users() == {}
+            with pytest.raises(errors.GroupIdNotFoundException):
+                await admin.remove_members("nobody", ALL)
 
     run(world, main())
 
