@@ -16,6 +16,7 @@ from prokurist.admin.cluster import ClusterCalls
 from prokurist.admin.configs import Configs
 from prokurist.admin.groups import Groups
 from prokurist.admin.lag import Lag
+from prokurist.admin.plans import Plans
 from prokurist.admin.quorum import Quorum
 from prokurist.admin.records import Records
 from prokurist.admin.replicas import Replicas
@@ -59,6 +60,7 @@ class KafkaAdmin(
     Access,
     Transactions,
     Share,
+    Plans,
 ):
     """An admin client in which every call answers by its deadline, item by item.
 
