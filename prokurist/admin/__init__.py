@@ -7,6 +7,7 @@ May import: `assembly`, `application`, `events` and the vocabulary; not the othe
 
 from prokurist.admin.admin import KafkaAdmin
 from prokurist.admin.lag import GroupLags
+from prokurist.admin.plans import OffsetPlan
 from prokurist.admin.results import Listing, Results
 from prokurist.types.access import (
     ANY,
@@ -60,6 +61,12 @@ from prokurist.types.groups import (
     Topology,
 )
 from prokurist.types.operations import AclOperation
+from prokurist.types.plans import (
+    OffsetChange,
+    ReassignmentPlan,
+    ReassignmentProgress,
+    Shift,
+)
 from prokurist.types.quorums import (
     FeatureLevels,
     FeatureUpdate,
@@ -144,6 +151,8 @@ __all__ = [
     "MemberToRemove",
     "NewPartitions",
     "NewTopic",
+    "OffsetChange",
+    "OffsetPlan",
     "OffsetSpec",
     "PartitionLag",
     "QuorumChange",
@@ -154,6 +163,8 @@ __all__ = [
     "QuotaName",
     "Reassignment",
     "ReassignmentAccepted",
+    "ReassignmentPlan",
+    "ReassignmentProgress",
     "RemovedMember",
     "Replica",
     "ReplicaInLogDir",
@@ -163,6 +174,7 @@ __all__ = [
     "Set",
     "SetPassword",
     "ShareOffset",
+    "Shift",
     "StreamsProcess",
     "StreamsTask",
     "StreamsTasks",
