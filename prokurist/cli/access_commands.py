@@ -164,7 +164,7 @@ def users(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List users with SCRAM credentials; set and delete them."""
+    """List SCRAM users; set and delete them."""
     if context.invoked_subcommand is not None:
         return None
     from prokurist.cli import access_changes as command

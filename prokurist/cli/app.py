@@ -143,7 +143,7 @@ def prokurist(
 
 GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "configs": (
-        "Show and alter the configurations of topics, brokers and groups.",
+        "Show and alter configurations in the cluster.",
         {
             "show": partition_commands.configs_show,
             "set": partition_commands.configs_set,

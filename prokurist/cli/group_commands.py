@@ -38,7 +38,7 @@ def groups(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List groups, of every broker; describe and delete them."""
+    """List groups; describe, delete them."""
     if context.invoked_subcommand is not None:
         return None
     from prokurist.cli import groups as command

@@ -196,7 +196,7 @@ def reassign(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List moves of partitions between brokers; start and cancel them."""
+    """List moves of partitions; start, cancel them."""
     if context.invoked_subcommand is not None:
         return None
     from prokurist.cli import partition_changes as command
@@ -278,7 +278,7 @@ def features(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """Show the features of the cluster; change their levels."""
+    """Show levels of features; change them."""
     if context.invoked_subcommand is not None:
         return None
     from prokurist.cli import quorum_changes as command

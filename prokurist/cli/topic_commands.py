@@ -38,7 +38,7 @@ def topics(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List topics, or their partitions; create, alter and delete them."""
+    """List topics; create, alter, delete them."""
     if context.invoked_subcommand is not None:
         return None
     from prokurist.cli import topics as command
