@@ -21,6 +21,7 @@ from prokurist.cli.arguments import (
     Timeout,
     Work,
     Yes,
+    has_second_word,
     numbers_of,
     with_options,
 )
@@ -39,7 +40,7 @@ def groups(
     quiet: Quiet = False,
 ) -> Work | None:
     """List groups; describe, delete them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import groups as command
 

@@ -24,6 +24,7 @@ from prokurist.cli.arguments import (
     Topics,
     Work,
     Yes,
+    has_second_word,
     numbers_of,
     pairs_of,
     with_options,
@@ -197,7 +198,7 @@ def reassign(
     quiet: Quiet = False,
 ) -> Work | None:
     """List moves of partitions; start, cancel them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import partition_changes as command
 
@@ -279,7 +280,7 @@ def features(
     quiet: Quiet = False,
 ) -> Work | None:
     """Show levels of features; change them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import quorum_changes as command
 

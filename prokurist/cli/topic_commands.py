@@ -20,6 +20,7 @@ from prokurist.cli.arguments import (
     Topics,
     Work,
     Yes,
+    has_second_word,
     pairs_of,
     with_options,
 )
@@ -39,7 +40,7 @@ def topics(
     quiet: Quiet = False,
 ) -> Work | None:
     """List topics; create, alter, delete them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import topics as command
 
