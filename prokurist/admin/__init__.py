@@ -7,6 +7,7 @@ May import: `assembly`, `application`, `events` and the vocabulary; not the othe
 
 from prokurist.admin.admin import KafkaAdmin
 from prokurist.admin.lag import GroupLags
+from prokurist.admin.plans import OffsetPlan
 from prokurist.admin.results import Listing, Results
 from prokurist.types.access import (
     ANY,
@@ -52,6 +53,7 @@ from prokurist.types.groups import (
     MemberToRemove,
     PartitionLag,
     RemovedMember,
+    ShareOffset,
     StreamsProcess,
     StreamsTask,
     StreamsTasks,
@@ -59,6 +61,12 @@ from prokurist.types.groups import (
     Topology,
 )
 from prokurist.types.operations import AclOperation
+from prokurist.types.plans import (
+    OffsetChange,
+    ReassignmentPlan,
+    ReassignmentProgress,
+    Shift,
+)
 from prokurist.types.quorums import (
     FeatureLevels,
     FeatureUpdate,
@@ -86,6 +94,14 @@ from prokurist.types.topics import (
     TopicDescription,
     TopicListing,
 )
+from prokurist.types.transactions import (
+    ActiveProducer,
+    FencedProducer,
+    HangingTransaction,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 
 __all__ = [
     "ALL",
@@ -97,6 +113,7 @@ __all__ = [
     "AclPattern",
     "AclPermission",
     "AclResource",
+    "ActiveProducer",
     "AlteredUser",
     "Append",
     "Cancel",
@@ -119,12 +136,14 @@ __all__ = [
     "Everyone",
     "FeatureLevels",
     "FeatureUpdate",
+    "FencedProducer",
     "Group",
     "GroupKind",
     "GroupLags",
     "GroupListing",
     "GroupMember",
     "GroupState",
+    "HangingTransaction",
     "KafkaAdmin",
     "ListedOffset",
     "Listing",
@@ -132,6 +151,8 @@ __all__ = [
     "MemberToRemove",
     "NewPartitions",
     "NewTopic",
+    "OffsetChange",
+    "OffsetPlan",
     "OffsetSpec",
     "PartitionLag",
     "QuorumChange",
@@ -142,6 +163,8 @@ __all__ = [
     "QuotaName",
     "Reassignment",
     "ReassignmentAccepted",
+    "ReassignmentPlan",
+    "ReassignmentProgress",
     "RemovedMember",
     "Replica",
     "ReplicaInLogDir",
@@ -150,6 +173,8 @@ __all__ = [
     "ScramMechanism",
     "Set",
     "SetPassword",
+    "ShareOffset",
+    "Shift",
     "StreamsProcess",
     "StreamsTask",
     "StreamsTasks",
@@ -158,5 +183,8 @@ __all__ = [
     "TopicDescription",
     "TopicListing",
     "Topology",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
     "Upgrade",
 ]

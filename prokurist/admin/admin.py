@@ -16,10 +16,13 @@ from prokurist.admin.cluster import ClusterCalls
 from prokurist.admin.configs import Configs
 from prokurist.admin.groups import Groups
 from prokurist.admin.lag import Lag
+from prokurist.admin.plans import Plans
 from prokurist.admin.quorum import Quorum
 from prokurist.admin.records import Records
 from prokurist.admin.replicas import Replicas
+from prokurist.admin.share import Share
 from prokurist.admin.topics import Topics
+from prokurist.admin.transactions import Transactions
 from prokurist.application import at_exit
 from prokurist.application.call_runner import LAST_TURN, TURN
 from prokurist.application.caller_counters import CLOSED, CallerCounters
@@ -45,7 +48,20 @@ CLOSE: Final = 5.0
 """Seconds for a `close` that is given no timeout: nothing is left to do but to end a thread."""
 
 
-class KafkaAdmin(Topics, Configs, ClusterCalls, Records, Replicas, Quorum, Groups, Lag, Access):
+class KafkaAdmin(
+    Topics,
+    Configs,
+    ClusterCalls,
+    Records,
+    Replicas,
+    Quorum,
+    Groups,
+    Lag,
+    Access,
+    Transactions,
+    Share,
+    Plans,
+):
     """An admin client in which every call answers by its deadline, item by item.
 
     Many threads may use one. A call about several items returns `Results`: what has succeeded

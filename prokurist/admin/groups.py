@@ -146,17 +146,7 @@ class Groups(AdminCalls):
         Raises:
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
-        items: dict[str, tuple[TopicPartition, ...] | None] = {}
-        if not isinstance(groups, Mapping):
-            items = dict.fromkeys(named("groups", groups, example=GROUPS))
-        else:
-            for name, partitions in groups.items():
-                require_name("groups", name)
-                items[name] = None
-                if partitions is not None:
-                    asked = listed(f"partitions of {name}", partitions, example=PARTITIONS)
-                    items[name] = tuple(map(partition_of, asked))
-        work = GroupOffsetsToFetch(items, stable)
+        work = GroupOffsetsToFetch(asked_partitions(groups), stable)
         outcomes = self._ended("group_offsets", work, timeout)
         return Results(
             "group_offsets",
@@ -285,6 +275,25 @@ class Groups(AdminCalls):
                 require_kind("a member", each, MemberToRemove)
         work = MembersToRemove(group, dict.fromkeys(found), reason)
         return self._results("remove_members", work, self._left(deadline))
+
+
+def asked_partitions(groups: Any) -> dict[str, tuple[TopicPartition, ...] | None]:
+    """Return partitions by group; None for all partitions of a group.
+
+    Raises:
+        TypeError: They are none.
+        ValueError: A group's name is empty.
+    """
+    if not isinstance(groups, Mapping):
+        return dict.fromkeys(named("groups", groups, example=GROUPS))
+    items: dict[str, tuple[TopicPartition, ...] | None] = {}
+    for name, partitions in groups.items():
+        require_name("groups", name)
+        items[name] = None
+        if partitions is not None:
+            asked = listed(f"partitions of {name}", partitions, example=PARTITIONS)
+            items[name] = tuple(map(partition_of, asked))
+    return items
 
 
 def words(what: str, given: Any, kind: type[Word]) -> frozenset[str]:

@@ -213,6 +213,21 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class ShareOffset:
+    """The place of a share group in a partition.
+
+    Attributes:
+        start: The first offset that is not yet acknowledged or given up.
+        leader_epoch: The leader epoch, where it is known.
+        lag: Records that are still to be shared; None from brokers before 4.2.
+    """
+
+    start: int
+    leader_epoch: int | None = None
+    lag: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeletedGroup:
     """A group that is deleted, with its committed offsets.
 

@@ -253,3 +253,11 @@ def client_quotas(stage: Stage) -> None:
     alter(([("ip", "1.2.3.4")], [("connection_creation_rate", None)]))
     alter(([client], [("controller_mutation_rate", None)]))
     look()
+
+
+def tokens_in_the_plain(stage: Stage) -> None:
+    """Delegation tokens on a connection without a user."""
+    stage.ask("a", "DescribeDelegationToken", owners=None)
+    alice = {"principal_type": "User", "principal_name": "alice"}
+    stage.ask("a", "DescribeDelegationToken", owners=[alice])
+    stage.ask("a", "DescribeDelegationToken", owners=[])

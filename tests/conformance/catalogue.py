@@ -109,6 +109,7 @@ ON_ONE_NODE: Final[Catalogue] = [
     (transacting_offsets.offsets_refused_in_transactions, ()),
     (transacting_offsets.offsets_of_deleted_groups, ()),
     (transacting_offsets.offsets_of_classic_members, ()),
+    (transacting_partitions.markers_by_hand, ("WriteTxnMarkers",)),
     (transacting_partitions.transactions_listed, ("ListTransactions",)),
     (transacting_partitions.stable_ends, ("Fetch",)),
     (transacting_partitions.topics_deleted_in_transactions, ()),
@@ -193,6 +194,7 @@ ON_A_GUARDED_NODE: Final[Catalogue] = [
     (administering_security.acls_filtered, ("DescribeAcls", "DeleteAcls")),
     (administering_security.scram_credentials, ()),
     (administering_security.client_quotas, ("AlterClientQuotas", "DescribeClientQuotas")),
+    (administering_security.tokens_in_the_plain, ("DescribeDelegationToken",)),
 ]
 """Scenarios on a node with an authorizer."""
 

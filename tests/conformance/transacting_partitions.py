@@ -264,6 +264,37 @@ def transactions_listed(stage: Stage) -> None:
     made[1].end(commit=False)
 
 
+def markers_by_hand(stage: Stage) -> None:
+    """WriteTxnMarkers of an administrator, also of an older epoch and what is not there."""
+    topic = stage.topic(2)
+    one = Transactor(stage, "m", grows=False)
+
+    def mark(epoch: int, *partitions: int, name: str = topic.name) -> None:
+        rows = [{"name": name, "partition_indexes": partitions}]
+        marker = {
+            "producer_id": one.numbers.id,
+            "producer_epoch": epoch,
+            "transaction_result": False,
+            "topics": rows,
+            "coordinator_epoch": 0,
+            "transaction_version": 0,
+        }
+        stage.ask("w", "WriteTxnMarkers", markers=[marker])
+
+    one.init()
+    one.open(topic, 0)
+    mark(one.numbers.epoch, 0)
+    mark(one.numbers.epoch, 7)
+    mark(one.numbers.epoch, 0, name="no-such-topic")
+    told = [{"name": topic.name, "partition_indexes": (0,)}]
+    stage.ask("w", "DescribeProducers", topics=told)
+    one.end(commit=False)
+    one.init()
+    one.open(topic, 1)
+    mark(one.numbers.epoch - 1, 1)
+    one.end()
+
+
 # --- what the log is left with --------------------------------------------------------------
 
 

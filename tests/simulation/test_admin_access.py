@@ -185,7 +185,7 @@ def test_quotas_are_altered_and_described(admin: KafkaAdmin) -> None:
 
 
 def test_a_token_is_created_once_and_ended(world: World, admin: KafkaAdmin) -> None:
-    """B632: without an answer it is not repeated; an expiry is, and its echo is judged."""
+    """B632, B656: without an answer it is not repeated; an expiry is, and is judged."""
     refused = error_of(lambda: admin.create_token(timeout=5))
     assert isinstance(refused, UnsupportedByAuthenticationException)
     assert not refused.may_have_happened

@@ -17,7 +17,9 @@ from prokurist.network_thread.admin.operations import (
     quorum,
     records,
     replicas,
+    share,
     topics,
+    transactions,
 )
 
 OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
@@ -28,7 +30,9 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
     **replicas.OPERATIONS,
     **quorum.OPERATIONS,
     **groups.OPERATIONS,
+    **share.OPERATIONS,
     **access.OPERATIONS,
+    **transactions.OPERATIONS,
 }
 """The operation of each kind of work."""
 

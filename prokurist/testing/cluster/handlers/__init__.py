@@ -40,6 +40,7 @@ HANDLERS: Final = {
     "AddPartitionsToTxn": "add_partitions_to_txn",
     "AddOffsetsToTxn": "add_offsets_to_txn",
     "EndTxn": "end_txn",
+    "WriteTxnMarkers": "write_txn_markers",
     "TxnOffsetCommit": "txn_offset_commit",
     "DescribeAcls": "acls",
     "CreateAcls": "acls",

@@ -1,4 +1,4 @@
-"""DescribeProducers: the producers of a partition, by its leader."""
+"""DescribeProducers: the producers of a partition, by any of its replicas."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
 
 def one(state: State, asked: Any, index: int, context: Context) -> Values:
     """One partition's part of the answer."""
-    where = place(state, context, asked, index)
+    where = place(state, context, asked, index, followers=True)
     code: int = where.code
     if not legal_name(asked.name):
         code = ErrorCode.invalid_topic_exception
