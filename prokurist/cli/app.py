@@ -15,6 +15,7 @@ from prokurist.cli import (
     group_commands,
     partition_commands,
     topic_commands,
+    transaction_commands,
 )
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
@@ -111,6 +112,15 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
         {
             "start": partition_commands.reassign_start,
             "cancel": partition_commands.reassign_cancel,
+        },
+    ),
+    "transactions": (
+        transaction_commands.transactions,
+        {
+            "describe": transaction_commands.describe,
+            "hanging": transaction_commands.hanging,
+            "abort": transaction_commands.abort,
+            "fence": transaction_commands.fence,
         },
     ),
     "features": (partition_commands.features, {"set": partition_commands.features_set}),
