@@ -21,6 +21,7 @@ from prokurist.cli.arguments import (
     Topics,
     Work,
     Yes,
+    has_second_word,
     pairs_of,
     with_options,
 )
@@ -77,7 +78,7 @@ def acls(
     quiet: Quiet = False,
 ) -> Work | None:
     """List access control lists; add and remove them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import access_changes as command
 
@@ -164,8 +165,8 @@ def users(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List users with SCRAM credentials; set and delete them."""
-    if context.invoked_subcommand is not None:
+    """List SCRAM users; set and delete them."""
+    if has_second_word(context):
         return None
     from prokurist.cli import access_changes as command
 
@@ -236,7 +237,7 @@ def quotas(
     quiet: Quiet = False,
 ) -> Work | None:
     """List client quotas; set and unset them."""
-    if context.invoked_subcommand is not None:
+    if has_second_word(context):
         return None
     from prokurist.cli import access_changes as command
 

@@ -15,6 +15,7 @@ from prokurist.cli import (
     group_commands,
     partition_commands,
     topic_commands,
+    transaction_commands,
 )
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
@@ -113,6 +114,15 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
             "cancel": partition_commands.reassign_cancel,
         },
     ),
+    "transactions": (
+        transaction_commands.transactions,
+        {
+            "describe": transaction_commands.describe,
+            "hanging": transaction_commands.hanging,
+            "abort": transaction_commands.abort,
+            "fence": transaction_commands.fence,
+        },
+    ),
     "features": (partition_commands.features, {"set": partition_commands.features_set}),
 }
 """Commands that list alone, and change with a second word."""
@@ -143,7 +153,7 @@ def prokurist(
 
 GROUPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "configs": (
-        "Show and alter the configurations of topics, brokers and groups.",
+        "Show and alter configurations in the cluster.",
         {
             "show": partition_commands.configs_show,
             "set": partition_commands.configs_set,

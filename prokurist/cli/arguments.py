@@ -120,6 +120,24 @@ def _options(
     """The options that all commands have."""
 
 
+def has_second_word(context: typer.Context) -> bool:
+    """Return True if a command is given a second word, which has all the options.
+
+    Raises:
+        Misused: There are options before it, which would be of no effect.
+    """
+    if context.invoked_subcommand is None:
+        return False
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Misused(
+                f"options come after {context.invoked_subcommand!r}: prokurist "
+                f"{context.info_name} {context.invoked_subcommand} …"
+            )
+    return True
+
+
 def pairs_of(texts: Sequence[str], name: str) -> dict[str, str]:
     """The keys and values of `KEY=VALUE`.
 

@@ -6,10 +6,11 @@ terminal nothing is asked. A dry run changes nothing. Each item has its line; th
 if any has failed.
 """
 
-import select
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
@@ -47,10 +48,15 @@ def confirmed(
         raise Misused(f"to {what} without a terminal, give --yes; --dry-run shows them")
     sys.stderr.write(f"type {number} to {what}: ")
     sys.stderr.flush()
-    ready, _, _ = select.select([sys.stdin], [], [], asked.left())
-    if not ready:
-        raise Failed(f"no answer within {asked.timeout:g} s: nothing was changed")
-    if sys.stdin.readline().strip() != str(number):
+    typed = SimpleQueue[str]()
+    # Not to be interrupted: it ends with the process.
+    threading.Thread(target=lambda: typed.put(sys.stdin.readline()), daemon=True).start()
+    try:
+        answer = typed.get(timeout=asked.left())
+    except Empty:
+        sys.stderr.write("\n")
+        raise Failed(f"no answer within {asked.timeout:g} s: nothing was changed") from None
+    if answer.strip() != str(number):
         raise Failed("something else was typed: nothing was changed")
     return replace(asked)
 

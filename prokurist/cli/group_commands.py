@@ -21,6 +21,7 @@ from prokurist.cli.arguments import (
     Timeout,
     Work,
     Yes,
+    has_second_word,
     numbers_of,
     with_options,
 )
@@ -38,8 +39,8 @@ def groups(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List groups, of every broker; describe and delete them."""
-    if context.invoked_subcommand is not None:
+    """List groups; describe, delete them."""
+    if has_second_word(context):
         return None
     from prokurist.cli import groups as command
 

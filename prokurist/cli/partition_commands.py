@@ -24,6 +24,7 @@ from prokurist.cli.arguments import (
     Topics,
     Work,
     Yes,
+    has_second_word,
     numbers_of,
     pairs_of,
     with_options,
@@ -196,8 +197,8 @@ def reassign(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List moves of partitions between brokers; start and cancel them."""
-    if context.invoked_subcommand is not None:
+    """List moves of partitions; start, cancel them."""
+    if has_second_word(context):
         return None
     from prokurist.cli import partition_changes as command
 
@@ -278,8 +279,8 @@ def features(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """Show the features of the cluster; change their levels."""
-    if context.invoked_subcommand is not None:
+    """Show levels of features; change them."""
+    if has_second_word(context):
         return None
     from prokurist.cli import quorum_changes as command
 

@@ -20,6 +20,7 @@ from prokurist.cli.arguments import (
     Topics,
     Work,
     Yes,
+    has_second_word,
     pairs_of,
     with_options,
 )
@@ -38,8 +39,8 @@ def topics(
     file: PropertiesFile = None,
     quiet: Quiet = False,
 ) -> Work | None:
-    """List topics, or their partitions; create, alter and delete them."""
-    if context.invoked_subcommand is not None:
+    """List topics; create, alter, delete them."""
+    if has_second_word(context):
         return None
     from prokurist.cli import topics as command
 

@@ -81,4 +81,4 @@ def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Command:
 @pytest.fixture
 def at(kafka: EmbeddedBroker, run: Command) -> Command:
     """The same, against the brokers."""
-    return lambda name, *rest: run(name, "-b", kafka.bootstrap, *rest)
+    return lambda *words: run(*words, "-b", kafka.bootstrap)

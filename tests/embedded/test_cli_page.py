@@ -40,6 +40,7 @@ def test_every_command_answers_as_the_page_says(
     monkeypatch.chdir(tmp_path)
     (properties,) = re.findall(r"^```properties\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     Path("client.properties").write_text(properties, "utf-8")
+    Path("password").write_text("secret\n", "utf-8")
     (played,) = re.findall(r"^prokurist broker --port 9092 (.*)$", PAGE, re.MULTILINE)
     assert played == "-t orders:3 -t payments --records 10"
     assert len(examples()) >= 11
@@ -57,6 +58,7 @@ def test_every_command_answers_as_the_page_says(
 
 def test_every_command_has_its_part_of_the_page() -> None:
     """And every part its command."""
-    from prokurist.cli.app import COMMANDS
+    from prokurist.cli.app import ADMINISTRATION, COMMANDS, GROUPS
 
-    assert set(re.findall(r"^## `([\w-]+)`", PAGE, re.MULTILINE)) == set(COMMANDS)
+    parts = set(re.findall(r"^## `([\w-]+)", PAGE, re.MULTILINE))
+    assert parts == {*COMMANDS, *ADMINISTRATION, *GROUPS}
