@@ -461,8 +461,20 @@ class TransactionManager:
             effect=effect,
             explain=explain,
         )
-        await self._attempts.ask(route or self._coordinator, asked)
+        try:
+            await self._attempts.ask(route or self._coordinator, asked)
+        except TransactionalIdAuthorizationException as error:
+            raise self._without_right(error) from error
         return asked.answered
+
+    def _without_right(self, error: KafkaException) -> KafkaException:
+        """The error of a user without the right to the transactional id, which it names."""
+        own = TransactionalIdAuthorizationException(
+            f"not allowed to use transactional.id={self._writes.transactional_id}: the right "
+            f"to write to it is missing"
+        )
+        own.__cause__ = error
+        return own
 
     def _fail(self, error: KafkaException) -> KafkaException:
         """End the transaction, or the producer, by an error; return the error."""
@@ -496,6 +508,8 @@ class TransactionManager:
             own.__cause__ = error
             return own
         own = copy(error)
+        if isinstance(error, TransactionalIdAuthorizationException):
+            own = self._without_right(error)
         own.fatal, own.may_have_happened = isinstance(error, FATAL), False
         return own
 
