@@ -520,7 +520,9 @@ class TransactionManager:
         part, so only the commit is impossible.
         """
         if isinstance(error, InvalidTxnStateException) and self._writes.is_added:
-            return self._timed_out(error, is_over=not self._writes.implicit)
+            if self._is_late:
+                return self._timed_out(error, is_over=not self._writes.implicit)
+            return self._forgotten(error)
         if isinstance(error, InvalidTxnStateException | TransactionAbortableException):
             return self._judged(error)
         return self._fenced(error)
@@ -550,6 +552,18 @@ class TransactionManager:
         """Seconds since the first request of the transaction."""
         since = self._writes.open_since
         return 0.0 if since is None else self._timer.now - since
+
+    def _forgotten(self, error: KafkaException) -> KafkaException:
+        """The error for a transaction unknown to its coordinator before its timeout."""
+        own = InvalidTxnStateException(
+            f"the coordinator of transactional.id={self._writes.transactional_id} knows of no "
+            f"open transaction, and this one has begun {self._open_for:.1f} s ago: it was "
+            f"ended from elsewhere, or the coordinator has lost it; `prokurist doctor` tells "
+            f"whether it is still open in a topic"
+        )
+        own.__cause__ = error
+        own.fatal = not self._writes.implicit
+        return own
 
     def _timed_out(self, error: KafkaException, *, is_over: bool) -> KafkaException:
         """The error for a transaction that the coordinator has aborted."""
