@@ -163,7 +163,7 @@ contracts: .venv/ready #: who may import whom
 verify-types: build/types/ready #: the public API is typed in full, seen from an installed wheel
 	@PATH="$$PWD/build/types/bin:$$PATH" $(PY) -m pyright --ignoreexternal --verifytypes prokurist
 
-BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics tracing overshoot rebalance consume produce secured spark
+BENCHMARKS := import_cost first_record decode round_trip idle fairness metrics tracing overshoot rebalance consume produce transactions secured spark
 
 bench: .venv/ready #: every benchmark, against peers in the same run: about an hour
 	$(PY) -m pip install -q -r benchmarks/requirements.txt

@@ -3,11 +3,11 @@
 Thread: any application thread.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from prokurist.application.driving import Steps, Until
-from prokurist.errors import Attempt, KafkaException, TimeoutException
+from prokurist.errors import Attempt, KafkaException, TimeoutException, Wait
 from prokurist.errors.timeout import seconds
 from prokurist.events.accumulator.accumulator import RecordAccumulator
 from prokurist.events.accumulator.batch import Batch
@@ -138,11 +138,13 @@ class Undelivered(NamedTuple):
     Attributes:
         partitions: Their partitions.
         last_error: The last error that their delivery has met.
+        waits: What holds them up.
         text: They, and what their delivery has met, in words.
     """
 
     partitions: tuple[TopicPartition, ...]
     last_error: KafkaException | None
+    waits: Sequence[Wait]
     text: str
 
 
@@ -170,7 +172,9 @@ def undelivered(accumulator: RecordAccumulator, began: float, now: float) -> Und
         f"{request} to {node} is unanswered for {seconds(now - since)}."
         for (request, node), since in sorted(open_ones.items())[:MOST_SHOWN]
     ]
+    waits = accumulator.held_up(began, now)
+    sentences += [f"They wait for {each.reason}." for each in waits]
     if last_error is not None:
         said = str(last_error).rstrip(".")
         sentences.append(f"Their last error was {type(last_error).__name__}: {said}.")
-    return Undelivered(partitions[:MOST_SHOWN], last_error, " ".join(sentences))
+    return Undelivered(partitions[:MOST_SHOWN], last_error, waits, " ".join(sentences))

@@ -244,6 +244,7 @@ class Transactions:
         left = self._undelivered(call.began, self._clock.now())
         if left is not None:
             error.partitions = left.partitions
+            error.waits = (*error.waits, *left.waits)
             error.__cause__ = error.last_error or left.last_error
             error.args = (f"{error.args[0]} {left.text}",)
 

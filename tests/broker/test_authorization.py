@@ -193,3 +193,25 @@ def test_who_is_not_let_into_the_group_hears_that_alone(
         consumer.assign(OPEN)
         consumer.seek_to_beginning()
         assert consumer.position(OPEN, timeout=20) == 0
+
+
+def test_a_transactional_id_that_may_not_be_used(
+    kafka: RealKafka, deny: Rule, eventually: Asking
+) -> None:
+    """B574: named by each error; the same producer goes on once the right is granted."""
+    kind, missing = errors.TransactionalIdAuthorizationException, "transactional.id=refused:"
+    with KafkaProducer(
+        bootstrap_servers=kafka.bootstrap, transactional_id="refused"
+    ) as producer:
+        deny("TRANSACTIONAL_ID", "refused")
+        with KafkaProducer(
+            bootstrap_servers=kafka.bootstrap, transactional_id="refused"
+        ) as another:
+            eventually(lambda: refused(lambda: another.init_transactions(5.0), kind))
+        with pytest.raises(kind, match=missing) as raised:
+            producer.init_transactions(20.0)
+        assert not raised.value.fatal
+        forget_rules(kafka, eventually)
+        eventually(lambda: not refused(lambda: producer.init_transactions(5.0), kind))
+        with producer.transaction(20.0):
+            producer.send("open", b"v")

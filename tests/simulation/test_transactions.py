@@ -254,6 +254,25 @@ def test_a_commit_out_of_time_has_the_last_error_of_its_records(version: int) ->
 
 
 @versions
+def test_a_commit_that_a_quota_holds_up_names_it(version: int) -> None:
+    """B572: the broker that has asked for silence, since the records are behind it."""
+    world = world_of(version)
+    with transactional(world) as producer:
+        producer.begin_transaction()
+        with world.control.throttle("Produce", 20.0, times=1):
+            write(producer, b"1")
+            producer.flush(5.0)
+            write(producer, b"2")
+            with pytest.raises(errors.TimeoutException) as raised:
+                producer.commit_transaction(2.0)
+        assert "They wait for broker 1 " in str(raised.value)
+        assert "which throttles this client, as it is over a quota" in str(raised.value)
+        assert any("throttles" in each.reason for each in raised.value.waits)
+        producer.commit_transaction(60.0)
+    assert committed(world, A) == [b"1", b"2"]
+
+
+@versions
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_commit_in_doubt(version: int, *, applied: bool) -> None:
     """B541: P54: nothing but another commit is left, and that is done once."""

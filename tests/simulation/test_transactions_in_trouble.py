@@ -461,6 +461,54 @@ def test_a_refused_initialisation(
 
 
 @versions
+def test_a_coordinator_that_knows_of_no_transaction(version: int) -> None:
+    """B576: long before its timeout nobody is told of that; an abort goes on by version 2."""
+    world = world_of(version)
+    with transactional(world) as producer:
+        producer.begin_transaction()
+        write(producer, b"lost")
+        producer.flush(5.0)
+        with (
+            world.control.fail("EndTxn", 48),
+            pytest.raises(errors.InvalidTxnStateException, match="knows of no open") as raised,
+        ):
+            producer.commit_transaction(5.0)
+        assert raised.value.fatal is (version == 1)
+        assert raised.value.abortable is (version == 2)
+        if version == 2:
+            producer.abort_transaction(5.0)
+            with producer.transaction(5.0):
+                write(producer, b"next")
+            assert committed(world, A) == [b"next"]
+
+
+@versions
+def test_the_right_to_the_transactional_id_is_missing(version: int) -> None:
+    """B574: each error names the id; granted, the call succeeds; lost later, it is fatal."""
+    world = world_of(version)
+    missing = "transactional.id=t: the right to write to it is missing"
+    kind = errors.TransactionalIdAuthorizationException
+    with world.producer(None, transactional_id="t") as producer:
+        with world.control.deny(transaction="t"), pytest.raises(kind, match=missing) as raised:
+            producer.init_transactions(5.0)
+        assert not raised.value.fatal
+        producer.init_transactions(5.0)
+        producer.begin_transaction()
+        write(producer, b"1")
+        producer.flush(5.0)
+        with world.control.deny(transaction="t"):
+            write(producer, b"2")
+            with pytest.raises(kind, match=missing) as raised:
+                producer.commit_transaction(5.0)
+            assert raised.value.fatal
+            with pytest.raises(kind, match=missing):
+                producer.abort_transaction(5.0)
+    with transactional(world) as producer, producer.transaction(60.0):
+        write(producer, b"3")
+    assert committed(world, A) == [b"3"]
+
+
+@versions
 def test_a_failed_transaction_is_told_once(
     version: int, caplog: pytest.LogCaptureFixture
 ) -> None:

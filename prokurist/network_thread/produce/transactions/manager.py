@@ -461,8 +461,20 @@ class TransactionManager:
             effect=effect,
             explain=explain,
         )
-        await self._attempts.ask(route or self._coordinator, asked)
+        try:
+            await self._attempts.ask(route or self._coordinator, asked)
+        except TransactionalIdAuthorizationException as error:
+            raise self._without_right(error) from error
         return asked.answered
+
+    def _without_right(self, error: KafkaException) -> KafkaException:
+        """The error of a user without the right to the transactional id, which it names."""
+        own = TransactionalIdAuthorizationException(
+            f"not allowed to use transactional.id={self._writes.transactional_id}: the right "
+            f"to write to it is missing"
+        )
+        own.__cause__ = error
+        return own
 
     def _fail(self, error: KafkaException) -> KafkaException:
         """End the transaction, or the producer, by an error; return the error."""
@@ -496,6 +508,8 @@ class TransactionManager:
             own.__cause__ = error
             return own
         own = copy(error)
+        if isinstance(error, TransactionalIdAuthorizationException):
+            own = self._without_right(error)
         own.fatal, own.may_have_happened = isinstance(error, FATAL), False
         return own
 
@@ -506,7 +520,9 @@ class TransactionManager:
         part, so only the commit is impossible.
         """
         if isinstance(error, InvalidTxnStateException) and self._writes.is_added:
-            return self._timed_out(error, is_over=not self._writes.implicit)
+            if self._is_late:
+                return self._timed_out(error, is_over=not self._writes.implicit)
+            return self._forgotten(error)
         if isinstance(error, InvalidTxnStateException | TransactionAbortableException):
             return self._judged(error)
         return self._fenced(error)
@@ -536,6 +552,18 @@ class TransactionManager:
         """Seconds since the first request of the transaction."""
         since = self._writes.open_since
         return 0.0 if since is None else self._timer.now - since
+
+    def _forgotten(self, error: KafkaException) -> KafkaException:
+        """The error for a transaction unknown to its coordinator before its timeout."""
+        own = InvalidTxnStateException(
+            f"the coordinator of transactional.id={self._writes.transactional_id} knows of no "
+            f"open transaction, and this one has begun {self._open_for:.1f} s ago: it was "
+            f"ended from elsewhere, or the coordinator has lost it; `prokurist doctor` tells "
+            f"whether it is still open in a topic"
+        )
+        own.__cause__ = error
+        own.fatal = not self._writes.implicit
+        return own
 
     def _timed_out(self, error: KafkaException, *, is_over: bool) -> KafkaException:
         """The error for a transaction that the coordinator has aborted."""
