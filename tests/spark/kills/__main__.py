@@ -28,9 +28,10 @@ def main() -> int:
 
     outcome: rounds.RoundsResult | steady.SteadyResult
     of_sink = given.part == "sink"
-    with RealKafka(sink_rounds.NODES if of_sink else 1, controls=True) as kafka:
+    nodes = sink_rounds.NODES if of_sink and not given.batches else 1
+    with RealKafka(nodes, controls=True) as kafka:
         if given.batches:
-            outcome = steady.run(kafka, given.batches)
+            outcome = steady.run(kafka, given.batches, writes=of_sink)
         elif of_sink:
             lives = list(islice(sink_rounds.drawn(given.seed), given.rounds))
             outcome = sink_rounds.run(kafka, lives, say)

@@ -129,9 +129,16 @@ def peaks(samples: Iterable[Sample], pid: int) -> tuple[int, int, int]:
     return max(files), max(threads), max(memory)
 
 
-def run(kafka: RealKafka, batches: int) -> SteadyResult:
-    """Read so many batches, one after the other."""
+def run(kafka: RealKafka, batches: int, *, writes: bool = False) -> SteadyResult:
+    """Read so many batches, one after the other, and write them to another topic if wanted."""
     topic = kafka.unique_topic("steady", PARTITIONS)
+    # A client's first refresh has a connection of its own, which it keeps: that is to come
+    # while the query is young, and not after five minutes.
+    refreshed = {
+        "kafka.bootstrap.servers": kafka.bootstrap,
+        "kafka.metadata.max.age.ms": "1000",
+    }
+    sink = {**refreshed, "topic": kafka.unique_topic("written", PARTITIONS)} if writes else {}
     writer = Writer(kafka.direct_bootstrap, topic)
     writer.write(batches * EACH // PARTITIONS)
     writer.flush()
@@ -141,15 +148,13 @@ def run(kafka: RealKafka, batches: int) -> SteadyResult:
             folder,
             LOCAL,
             {
-                "kafka.bootstrap.servers": kafka.bootstrap,
-                # A client's first refresh has a connection of its own, which it keeps: that
-                # is to come while the query is young, and not after five minutes.
-                "kafka.metadata.max.age.ms": "1000",
+                **refreshed,
                 "subscribe": topic,
                 "startingOffsets": "earliest",
                 "maxOffsetsPerTrigger": str(EACH),
             },
-            sink="noop",
+            sink="prokurist" if writes else "noop",
+            writes=sink,
         )
         duty.enough.touch()
         pipeline = Pipeline(duty)

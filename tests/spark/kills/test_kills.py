@@ -12,7 +12,7 @@ from prokurist.testing.kafka.java import find_java
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
-from tests.spark.kills import rounds, steady
+from tests.spark.kills import rounds, sink_rounds, steady
 from tests.spark.kills.process_tree import PROGRAM, Role, role_of
 from tests.spark.kills.rounds import CLUSTER, LOCAL, VICTIMS, Blow, Round, drawn
 from tests.spark.kills.sink import Row, begun, value_of, wrongs
@@ -50,13 +50,31 @@ def test_what_is_killed_is_gone_on_from(prokurist_own_kafka: RealKafka, plan: Ro
 @pytest.mark.kafka
 @pytest.mark.slow
 @pytest.mark.minutes
+@pytest.mark.timeout(1800)
+@pytest.mark.usefixtures("_java")
+def test_rows_are_written_once_or_again_whatever_is_killed() -> None:
+    """B756, B757: the driver between the two commits, a worker, a broker; by each delivery."""
+    plans = list(islice(sink_rounds.drawn(1), 2))
+    with RealKafka(sink_rounds.NODES, controls=True) as kafka:
+        outcome = sink_rounds.run(kafka, plans)
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.rows > 0
+    assert outcome.twice["exactly_once"] == 0
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.minutes
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures("_java")
 def test_a_hundred_batches_cost_what_the_first_ones_did(
     prokurist_own_kafka: RealKafka,
 ) -> None:
-    """No new connection, no more files, threads or memory, and not a word on stderr."""
-    outcome = steady.run(prokurist_own_kafka, 100)
+    """No new connection, no more files, threads or memory, and not a word on stderr.
+
+    Neither of who reads nor of who writes, which are workers of their own.
+    """
+    outcome = steady.run(prokurist_own_kafka, 100, writes=True)
     assert not outcome.wrongs, outcome.summary()
 
 
