@@ -56,6 +56,7 @@ class AIOConsumer(Face):
 
     def _wire(self, make: Callable[[], Consumer], config: dict[str, Any]) -> None:
         self._closed = False
+        self._reads = 0
         self._worker = Worker("prokurist-aio-consumer")
         try:
             wrap_all(self._worker, config, "on_commit", "error_cb", "stats_cb", "throttle_cb")
@@ -84,16 +85,25 @@ class AIOConsumer(Face):
         """Make a call that reads; where its task is cancelled, the messages come again."""
         if self._closed:
             raise RuntimeError("Consumer closed")
+        number = 0
+
+        def read() -> Any:
+            nonlocal number
+            self._reads = number = self._reads + 1
+            return call(*given, **keywords)
+
         return await self._worker.call(
-            partial(call, *given, **keywords),
+            read,
             stop=self._consumer._consumer.wakeup,
-            undo=self._take_back,
+            undo=lambda: self._take_back(number),
         )
 
-    def _take_back(self) -> None:
+    def _take_back(self, number: int) -> None:
+        """Take back what a call has read, unless another one has read since."""
         inner = self._consumer._consumer
-        with suppress(KafkaException):
-            inner.take_back()
+        if number == self._reads:
+            with suppress(KafkaException):
+                inner.take_back()
         # The wake-up of a call that had ended by itself is for no other one.
         inner._caller.woken = False
 

@@ -28,43 +28,59 @@ class Job:
 
     Args:
         call: The call.
-        undo: Called on the worker where the task was cancelled meanwhile; None for nothing.
+        stop: Ends the call's wait; called where the task is cancelled before its end.
+        undo: Called on the worker behind a call whose task was cancelled.
     """
 
-    def __init__(self, call: Callable[[], Any], undo: Callable[[], object] | None) -> None:
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        stop: Callable[[], object] | None = None,
+        undo: Callable[[], object] | None = None,
+    ) -> None:
         self._call = call
+        self._stop = stop
         self._undo = undo
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self._loop.create_future()
-        self._is_cancelled = self._is_ended = False
+        # No wait is ended behind the call's own end: that would be another call's.
+        self._lock = threading.Lock()
+        self._has_begun = self._is_cancelled = self._is_ended = False
 
-    def cancel(self) -> bool:
-        """Note that the task was cancelled; True if the call had ended before."""
-        self._is_cancelled = True
-        return self._is_ended
-
-    def was_cancelled(self) -> bool:
-        """True once the task was cancelled, which may be at any moment."""
-        return self._is_cancelled
+    def cancel(self) -> Callable[[], object] | None:
+        """End the call's wait; return what is to be undone, where it had ended by itself."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._is_ended:
+                return self._undo
+            if self._has_begun and self._stop is not None:
+                self._stop()
+            return None
 
     def do(self) -> None:
         """Make the call, and tell the task."""
-        if self.was_cancelled():
-            return
+        with self._lock:
+            if self._is_cancelled:
+                return
+            self._has_begun = True
         result: Any = None
         error: BaseException | None = None
         try:
             result = self._call()
         except BaseException as raised:  # noqa: BLE001 - it is the task's
             error = raised
-        # Before the look at the other: whoever comes second sees that.
-        self._is_ended = True
-        if self.was_cancelled() and self._undo is not None:
+        with self._lock:
+            self._is_ended = True
+        if self._was_cancelled() and self._undo is not None:
             self._undo()
         try:
             self._loop.call_soon_threadsafe(self._tell, result, error)
         except RuntimeError:
             return  # The loop was closed: nobody waits.
+
+    def _was_cancelled(self) -> bool:
+        """True once the task was cancelled, which may be at any moment."""
+        return self._is_cancelled
 
     def _tell(self, result: Any, error: BaseException | None) -> None:
         if self.future.done():
@@ -102,16 +118,13 @@ class Worker:
             stop: Ends its wait; called where the task is cancelled.
             undo: Called on the worker then, when the call has ended.
         """
-        job = Job(call, undo)
+        job = Job(call, stop, undo)
         (self._inner if _within.get() is self else self._jobs).put(job)
         try:
             return await job.future
         except asyncio.CancelledError:
-            if not job.cancel():
-                if stop is not None:
-                    stop()
-            elif undo is not None:
-                self._jobs.put(Job(undo, None))
+            if (left := job.cancel()) is not None:
+                self._jobs.put(Job(left))
             raise
 
     def wrap(self, callback: Callable[..., Any]) -> Callable[..., Any]:
