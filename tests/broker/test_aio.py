@@ -106,7 +106,7 @@ def test_topics_are_administered_in_tasks(prokurist_kafka: RealKafka) -> None:
             ]
             with pytest.raises(errors.TopicExistsException):
                 await admin.create_topic(names[0], 1)
-            (await admin.delete_topics(names, timeout=30)).check()
+            (await admin.delete_topics(names, wait=True, timeout=30)).check()
             assert not set(names) & set(await admin.list_topics())
 
     run(main())

@@ -159,13 +159,39 @@ def test_stop_ends_the_call_that_reads() -> None:
             return len([record async for record in client])
 
         tasks = [asyncio.create_task(client.getone()), asyncio.create_task(iterate())]
+        many = asyncio.create_task(client.getmany(timeout_ms=60_000))
         await asyncio.sleep(0.5)
         await client.stop()
         with pytest.raises(ConsumerStoppedError):
             await tasks[0]
         assert await tasks[1] == 0
+        assert await many == {}
         with pytest.raises(ConsumerStoppedError):
             await client.getmany()
+
+    run(world, main())
+
+
+def test_what_is_written_after_the_start_is_read() -> None:
+    """B729: by default from the end on, which is looked up in `start`, or after `assign`."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A)
+        latest = {"auto_offset_reset": "latest"}
+        grouped = reader(world, "orders", group_id="g", **latest)
+        lone = reader(world, "orders", **latest)
+        by_hand, later = reader(world, **latest), reader(world, **latest)
+        by_hand.assign([A])
+        clients = [grouped, lone, by_hand, later]
+        for each in clients:
+            await each.start()
+        later.assign([A])
+        await asyncio.sleep(1.0)
+        await write(world, A)
+        for each in clients:
+            assert (await asyncio.wait_for(each.getone(), 5)).offset == 1
+            await each.stop()
 
     run(world, main())
 

@@ -7,6 +7,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar, Final, Self, TypeVar
@@ -29,6 +30,7 @@ from prokurist.compat.patterns import beginning_as
 from prokurist.compat.waiting import LONGEST
 from prokurist.config import ConsumerConfig
 from prokurist.errors import (
+    KafkaException,
     NoOffsetForPartitionException,
     TimeoutException,
     TopicAuthorizationException,
@@ -123,15 +125,18 @@ class AIOKafkaConsumer(LookingUp):
             await answered(asked, self._consumer.health)
         if self._without_group.is_used:
             await self._find_topics(until)
-        elif self._subscribed:
-            await self._join(until)
+        if self._subscribed or self._consumer.assignment():
+            await self._get_ready(until)
 
-    async def _join(self, until: float) -> None:
+    async def _get_ready(self, until: float) -> None:
+        """Wait for partitions and positions: what is written from then on is read."""
         async with self._reading:
             try:
                 await self._consumer.wait_until_ready(max(0.0, until - self._now()))
             except TimeoutException as error:
                 # Without a topic nothing comes; with a slow group, it comes later.
+                if not self._subscribed:
+                    return
                 kinds = UnknownTopicOrPartitionException, TopicAuthorizationException
                 if isinstance(error.last_error, kinds):
                     raise as_theirs(error) from error
@@ -180,6 +185,8 @@ class AIOKafkaConsumer(LookingUp):
 
     async def _end(self) -> None:
         self._closed = True
+        if self._placing is not None:
+            self._placing.cancel()
         await self._left()
         if self._heard is not None:
             self._heard.is_left = True
@@ -265,7 +272,21 @@ class AIOKafkaConsumer(LookingUp):
         if self._without_group.is_used:
             raise IllegalStateError(_ONE_WAY)
         with self._converted():
-            self._once_left(partial(self._consumer.assign, wanted))
+            self._once_left(partial(self._assign, wanted))
+
+    def _assign(self, partitions: list[TopicPartition]) -> None:
+        self._consumer.assign(partitions)
+        if self._started:
+            # As there, what is written from now on is read, also if the reading begins later.
+            self._placing = asyncio.get_running_loop().create_task(self._place(partitions))
+
+    _placing: "asyncio.Task[None] | None" = None
+    """Looks positions up; the newest one."""
+
+    async def _place(self, partitions: list[TopicPartition]) -> None:
+        for tp in partitions:
+            with suppress(KafkaException):  # The call that reads raises it.
+                await self._consumer.position(tp, self._wait)
 
     def unsubscribe(self) -> None:
         """Leave the group, and give up all partitions: in a task, which later calls await."""
@@ -350,7 +371,10 @@ class AIOKafkaConsumer(LookingUp):
 
         until = self._now() + min(timeout_ms * MILLISECOND, LONGEST)
         while True:
-            records = await self._read(poll, only, max(0.0, until - self._now()))
+            try:
+                records = await self._read(poll, only, max(0.0, until - self._now()))
+            except ConsumerStoppedError:
+                return {}  # As there, it was asked for before.
             if records:
                 return {
                     tp: [record_of(each) for each in records.records(tp)]

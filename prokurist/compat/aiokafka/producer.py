@@ -72,6 +72,7 @@ class AIOKafkaProducer(Face):
         self._batch_size = found.batch_size
         self._is_transactional = found.transactional_id is not None
         self._wait = found.delivery_timeout_ms / 1000
+        self._is_told = found.acks != "0"
         self._closed = False
         self._ready = False
 
@@ -183,7 +184,7 @@ class AIOKafkaProducer(Face):
         timestamp: int,
         headers: Iterable[tuple[str, bytes | None]],
     ) -> "asyncio.Future[RecordMetadata]":
-        sent = Sent(timestamp)
+        sent = Sent(timestamp, is_told=self._is_told)
         with converted():
             delivery = await self._producer.send(
                 topic, value, key, headers, partition, timestamp, sent
@@ -328,13 +329,15 @@ class Sent:
 
     Args:
         timestamp: The record's own timestamp.
+        is_told: False where brokers do not answer (`acks=0`): the result is None, as there.
     """
 
-    __slots__ = ("future", "timestamp")
+    __slots__ = ("_is_told", "future", "timestamp")
 
-    def __init__(self, timestamp: int) -> None:
-        self.future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+    def __init__(self, timestamp: int, *, is_told: bool) -> None:
+        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.timestamp = timestamp
+        self._is_told = is_told
 
     def __call__(self, metadata: OurMetadata, error: KafkaException | None) -> None:
         """Settle it."""
@@ -344,6 +347,9 @@ class Sent:
             theirs = as_theirs(error)
             theirs.__cause__ = error
             self.future.set_exception(theirs)
+            return
+        if not self._is_told:
+            self.future.set_result(None)
             return
         topic, partition, offset, timestamp = metadata
         by_broker = int(timestamp != self.timestamp)
