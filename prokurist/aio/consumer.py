@@ -382,6 +382,7 @@ class KafkaConsumer(ConsumerCore):
         if caller.closed:
             return
         caller.check_usable("close")
+        caller.forget_ended_loop()
         caller.check_loop("close", binds=True)
         if caller.is_reading:
             raise IllegalStateException(

@@ -106,12 +106,13 @@ class KafkaProducer:
         """As `prokurist.KafkaProducer.send`; a task that is cancelled in it sends nothing."""
         if on_delivery is not None:
             on_delivery = self._heard(on_delivery)
+        self._sent += 1
+        if self._sent % LOOK_AT_CLOCK == 0:
+            # Before the record is in a batch: a task that is cancelled here has sent nothing.
+            await self._turns.give_way()
         made = self._append(topic, value, key, headers, partition, timestamp, on_delivery)
         while isinstance(made, GeneratorType):
             made = await drive(made, self._inner.now)
-        self._sent += 1
-        if self._sent % LOOK_AT_CLOCK == 0:
-            await self._turns.give_way()
         sent: Delivery = made
         return sent
 

@@ -140,6 +140,17 @@ class TaskRunner(ReportingRunner):
                 f"awaited: build a consumer for each loop"
             )
 
+    def forget_ended_loop(self) -> None:
+        """Let `close` come from another loop once that of the first await is closed.
+
+        What it left under way never goes on, so it reads no more either.
+        """
+        if self._loop is None:
+            return
+        loop = self._loop()
+        if loop is None or loop.is_closed():
+            self._loop = self.alone = None
+
     @property
     def is_reading(self) -> bool:
         """True in the task of the call that reads, callbacks included."""

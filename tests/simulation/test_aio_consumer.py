@@ -288,6 +288,31 @@ def test_built_without_a_loop_and_bound_to_the_first() -> None:
     assert client._caller.closed
 
 
+def test_a_consumer_whose_loop_has_ended_is_closed_in_another() -> None:
+    """B708: also where it left a call that reads under way; no other call moves there."""
+    world = filled(1)
+    client = reader(world)
+    client.assign(A)
+    reading: list[Any] = []
+
+    async def leave() -> None:
+        await client.poll(5.0)
+        reading.append(client.poll(60.0))
+        reading[0].send(None)
+
+    async def end() -> None:
+        with pytest.raises(errors.IllegalStateException, match="another event loop"):
+            await client.position(A)
+        began = world.clock.time
+        await client.close()
+        assert world.clock.time - began < 1.0
+
+    run(world, leave())
+    run(world, end())
+    assert client._caller.closed
+    reading[0].close()
+
+
 def test_close_that_is_cancelled_goes_on() -> None:
     """B709: by its deadline; at once when it is cancelled again."""
     world = filled(1)

@@ -301,3 +301,76 @@ def test_a_send_that_fails_tells_it_once() -> None:
             await writer.send("orders", "v")
 
     run(world, main())
+
+
+def test_start_is_tried_again_until_there_is_what_it_needs() -> None:
+    """B851: as aiokafka's, in a loop around it."""
+    world = World()
+
+    async def main() -> None:
+        await write(world, A)
+        world.control.kill(1)
+        client = reader(world, "orders", group_id="g")
+        for _ in range(2):
+            with pytest.raises(errors.KafkaConnectionError):
+                await client.start()
+        with pytest.raises(errors.IllegalStateError, match="await start"):
+            await client.getone()
+        world.control.restart(1)
+        await asyncio.sleep(5.0)
+        await client.start()
+        assert (await client.getone()).partition == 0
+        with pytest.raises(errors.IllegalStateError, match="called before"):
+            await client.start()
+        await client.stop()
+
+    run(world, main())
+
+
+def test_stop_that_is_cancelled_closes() -> None:
+    """B852: where it waits for the group to be left, too."""
+    world = World()
+
+    async def main() -> None:
+        client = reader(world, "orders", group_id="g")
+        await client.start()
+        world.control.freeze()
+        client.unsubscribe()
+        stopping = asyncio.create_task(client.stop())
+        await asyncio.sleep(0.1)
+        stopping.cancel()
+        await asyncio.wait((stopping,))
+        assert stopping.cancelled()
+        assert client._consumer._caller.closed
+
+    run(world, main())
+
+
+def test_a_listener_that_reads_or_stops_is_refused() -> None:
+    """B853: each would wait for the call that runs the listener."""
+    world = World()
+
+    class Reads(ConsumerRebalanceListener):
+        """Reads and stops, where it may not."""
+
+        def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            """See the face."""
+
+        async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            """See the face."""
+            for call in (client.getone, client.getmany, client.stop):
+                with pytest.raises(errors.IllegalStateError, match="inside a listener"):
+                    await call()  # type: ignore[operator]
+            refused.append(len(assigned))
+
+    refused: list[int] = []
+    client = reader(world, group_id="g")
+
+    async def main() -> None:
+        await write(world, A)
+        client.subscribe(["orders"], listener=Reads())
+        async with client:
+            assert (await client.getone()).partition == 0
+        assert refused == [3]
+
+    run(world, main())

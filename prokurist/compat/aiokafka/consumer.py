@@ -18,6 +18,7 @@ from prokurist.compat.aiokafka.bootstrapping import answered
 from prokurist.compat.aiokafka.errors import (
     ConsumerStoppedError,
     IllegalStateError,
+    KafkaError,
     as_theirs,
     for_code,
 )
@@ -121,12 +122,17 @@ class AIOKafkaConsumer(LookingUp):
         self._started = True
         until = self._now() + self._wait
         asked = self._consumer.list_topics(self._wait, topics=self.subscription() or None)
-        with self._converted():
-            await answered(asked, self._consumer.health)
-        if self._without_group.is_used:
-            await self._find_topics(until)
-        if self._subscribed or self._consumer.assignment():
-            await self._get_ready(until)
+        try:
+            with self._converted():
+                await answered(asked, self._consumer.health)
+            if self._without_group.is_used:
+                await self._find_topics(until)
+            if self._subscribed or self._consumer.assignment():
+                await self._get_ready(until)
+        except BaseException:
+            # As there, the application may try again until a broker or the topic is there.
+            self._started = False
+            raise
 
     async def _get_ready(self, until: float) -> None:
         """Wait for partitions and positions: what is written from then on is read."""
@@ -184,12 +190,32 @@ class AIOKafkaConsumer(LookingUp):
         await self._consumer.__aexit__(kind, error, trace)
 
     async def _end(self) -> None:
+        self._refuse_in_listener("stop")
         self._closed = True
         if self._placing is not None:
             self._placing.cancel()
-        await self._left()
-        if self._heard is not None:
-            self._heard.is_left = True
+        try:
+            await self._left()
+        except KafkaError:
+            pass  # What did not leave by itself leaves by the close.
+        except BaseException:
+            await self._consumer.__aexit__(*sys.exc_info())
+            raise
+        finally:
+            if self._heard is not None:
+                self._heard.is_left = True
+
+    def _refuse_in_listener(self, operation: str) -> None:
+        """Refuse what waits for the call that runs this listener.
+
+        Raises:
+            IllegalStateError: It would wait for itself.
+        """
+        if self._consumer._caller.is_reading:
+            raise IllegalStateError(
+                f"{operation} inside a listener: commit, seek and look up there, and "
+                f"{operation} when it has returned"
+            )
 
     # --- what is read ----------------------------------------------------------------
 
@@ -408,6 +434,7 @@ class AIOKafkaConsumer(LookingUp):
         wait: float,
     ) -> T | None:
         """Read when it is this task's turn; None where it is over, or the time is."""
+        self._refuse_in_listener("read")
         await self._left()
         async with self._reading:
             self._require_open()
