@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
+    from prokurist.config import ShareConsumerConfig as ShareConsumerConfig
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.consumer.health import Health as Health
     from prokurist.consumer.health import MembershipHealth as MembershipHealth
@@ -50,6 +51,10 @@ if TYPE_CHECKING:
     from prokurist.records.consumer_records import ConsumerRecords as ConsumerRecords
     from prokurist.records.why_empty import EmptyCause as EmptyCause
     from prokurist.records.why_empty import WhyEmpty as WhyEmpty
+    from prokurist.share.consumer import KafkaShareConsumer as KafkaShareConsumer
+    from prokurist.share.records import ShareRecord as ShareRecord
+    from prokurist.share.records import ShareRecords as ShareRecords
+    from prokurist.types import Acknowledge as Acknowledge
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
     from prokurist.types import LogEvent as LogEvent
@@ -66,6 +71,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Acknowledge",
     "AdminConfig",
     "Assignor",
     "CommitFailedException",
@@ -87,6 +93,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaException",
     "KafkaProducer",
+    "KafkaShareConsumer",
     "LogEvent",
     "Member",
     "MembershipHealth",
@@ -104,6 +111,9 @@ __all__ = [
     "RecordMetadata",
     "RetriableException",
     "Secret",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "ShareRecords",
     "SubscriptionPattern",
     "TimeoutException",
     "TimestampType",
@@ -121,6 +131,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Acknowledge": "prokurist.types",
     "AdminConfig": "prokurist.config",
     "Assignor": "prokurist.assignors.assignor",
     "CommitFailedException": "prokurist.errors",
@@ -142,6 +153,7 @@ _HOMES = {
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
     "KafkaProducer": "prokurist.producer.producer",
+    "KafkaShareConsumer": "prokurist.share.consumer",
     "LogEvent": "prokurist.types",
     "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
@@ -159,6 +171,9 @@ _HOMES = {
     "RecordMetadata": "prokurist.events.accumulator.record_metadata",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",
+    "ShareConsumerConfig": "prokurist.config",
+    "ShareRecord": "prokurist.share.records",
+    "ShareRecords": "prokurist.share.records",
     "SubscriptionPattern": "prokurist.types",
     "TimeoutException": "prokurist.errors",
     "TimestampType": "prokurist.types",

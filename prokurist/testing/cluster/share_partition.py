@@ -59,7 +59,7 @@ class Acquired(NamedTuple):
 
     first: int
     last: int
-    count: int
+    deliveries: int
 
 
 class Acknowledgement(NamedTuple):

@@ -170,7 +170,7 @@ class ShareParked:
                 {
                     "first_offset": each.first,
                     "last_offset": each.last,
-                    "delivery_count": each.count,
+                    "delivery_count": each.deliveries,
                 }
                 for each in acquired
             ],
