@@ -1,4 +1,4 @@
-"""The keys that only a share consumer has, and a consumer's that mean nothing to it."""
+"""The keys that only a share consumer has, and those of consumers that it refuses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -129,7 +129,7 @@ class ShareConsumerKeys(ConnectionKeys):
         Key(
             Function(
                 "on_acknowledged=f, which is called with offsets and error",
-                accepts="Callable[[dict[TopicPartition, tuple[int, ...]], Any], object]",
+                accepts="Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any]",
             ),
             "Called inside poll, commit_sync and close with the offsets that a broker has "
             "taken, and with None, or with those that were refused or lost, and the error.",

@@ -230,7 +230,7 @@ _OnlyShareConsumerDict = TypedDict(
         "check.crcs": bool | str,
         "key.deserializer": Callable[..., Any] | object | None,
         "value.deserializer": Callable[..., Any] | object | None,
-        "on.acknowledged": Callable[[dict[TopicPartition, tuple[int, ...]], Any], object] | None,
+        "on.acknowledged": Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None,
     },
     total=False,
 )
@@ -435,7 +435,7 @@ class _OnlyShareConsumerKeywords(TypedDict, total=False):
     check_crcs: bool | str
     key_deserializer: Callable[..., Any] | object | None
     value_deserializer: Callable[..., Any] | object | None
-    on_acknowledged: Callable[[dict[TopicPartition, tuple[int, ...]], Any], object] | None
+    on_acknowledged: Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None
 
 
 class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):

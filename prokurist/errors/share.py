@@ -39,9 +39,8 @@ class AcknowledgeException(KafkaException):
 class AcknowledgeTimeoutException(TimeoutException):
     """The time of `commit_sync` is over with acknowledgements unanswered.
 
-    What was not sent by then is not sent for that call; the records keep their marks, and the
-    next commit or poll sends them. What was sent and not answered may have been taken
-    (`may_have_happened`).
+    Unsent marks stay, and the next commit or poll sends them. A request that was sent and not
+    answered may have had its effect (`may_have_happened`).
 
     Attributes:
         refused: The offsets of each partition that were refused, and the error.

@@ -29,7 +29,7 @@ AcknowledgeCallback: TypeAlias = Callable[[Offsets, KafkaException | None], obje
 
 
 class Acknowledging:
-    """Sends marks, and tells what became of them.
+    """Sends marks, and tells their outcomes.
 
     Args:
         caller: The way to the network thread.
@@ -69,7 +69,7 @@ class Acknowledging:
             )
 
     def settle_returned(self) -> bool:
-        """Accept what was returned without a mark, in the implicit mode.
+        """Accept returned records without a mark, in the implicit mode.
 
         Returns:
             True if marks are to be sent.
@@ -90,7 +90,7 @@ class Acknowledging:
         return self._lent.forget_lost()
 
     def commit_sync(self, call: Call) -> Steps[Offsets]:
-        """Send all marks, and wait for what becomes of them.
+        """Send all marks, and wait for their outcomes.
 
         Raises:
             AcknowledgeException: Some were refused, or lost.
@@ -142,7 +142,7 @@ class Acknowledging:
     # --- callbacks ---------------------------------------------------------------------
 
     def run_callbacks(self) -> None:
-        """Tell what became of acknowledgements that no call has waited for, in order."""
+        """Tell the outcomes of acknowledgements that no call has waited for, in order."""
         while self._under_way and not self._under_way[0][0].is_open:
             _, outcome, callback = self._under_way.popleft()
             self._tell(outcome, callback or self._callback)
@@ -150,7 +150,7 @@ class Acknowledging:
             self._tell(outcome, self._callback)
 
     def unsettled(self) -> int:
-        """How many asynchronous commits have not ended."""
+        """Number of asynchronous commits that have not ended."""
         return len(self._under_way)
 
     def _tell(self, outcome: AcknowledgeOutcome, callback: AcknowledgeCallback | None) -> None:

@@ -18,6 +18,7 @@ from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import ClientHealth
 from prokurist.application.monkey_patches import refuse_patched
+from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import GuardedCall
 from prokurist.assembly.share import ShareSide, open_share_side
 from prokurist.config import ShareConsumerConfig
@@ -26,7 +27,12 @@ from prokurist.errors.local_variables import without_locals
 from prokurist.events.application_events import AskForRecords, Polled
 from prokurist.events.assigned import AssignedPartition, SubscribedTopic
 from prokurist.events.call import Call
-from prokurist.events.clock import CallersClock, MonotonicClock, as_seconds
+from prokurist.events.clock import (
+    CallersClock,
+    MonotonicClock,
+    as_seconds,
+    epoch_milliseconds,
+)
 from prokurist.events.lent.batch import LentBatch
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.positions import PositionRequest
@@ -36,6 +42,7 @@ from prokurist.share.acknowledging import AcknowledgeCallback, Acknowledging, Of
 from prokurist.share.closing import ShareClosing
 from prokurist.share.collecting import ShareCollector
 from prokurist.share.records import ShareRecord, ShareRecords
+from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.share.why_empty import why_empty
 from prokurist.types import Acknowledge, MembershipState, TopicPartition
 from prokurist.version import VERSION
@@ -58,7 +65,7 @@ class KafkaShareConsumer:
     too often is not delivered any more (five times by default). Records are not in order.
 
     With `share.acknowledgement.mode=implicit`, the default, the next poll and a commit accept
-    what was returned and has no mark; with `explicit` each record has to have one before the
+    returned records without a mark; with `explicit` each record has to have one before the
     next poll. Marks may be set from any thread. They are sent with polls and commits, and by
     themselves before their locks end.
 
@@ -90,6 +97,8 @@ class KafkaShareConsumer:
         try:
             self._wire(settings, clock, side)
             side.thread.start()
+            self._counted.started = epoch_milliseconds()
+            OPEN.add(self._counted)
             at_exit.remember(self, KafkaShareConsumer._close_at_exit, side.trace)
             servers = ",".join(
                 f"{each.host}:{each.port}" for each in settings.bootstrap_servers
@@ -129,8 +138,9 @@ class KafkaShareConsumer:
             check_crcs=config.check_crcs,
             cap=config.fetch_decoded_batch_max_bytes,
         )
+        self._counted = CountedShareConsumer(config, side, self._caller, self._collector)
 
-    # --- what is read --------------------------------------------------------------------
+    # --- topics --------------------------------------------------------------------------
 
     def subscribe(self, topics: str | Iterable[str]) -> None:
         """Subscribe to topics, as a member of the group; the next `poll` joins.
@@ -188,8 +198,8 @@ class KafkaShareConsumer:
         """Wait for records, and return them.
 
         It returns as soon as there are some, and without any when the time is over; it never
-        raises TimeoutException. In the implicit mode it accepts, first of all, what earlier
-        polls have returned and has no mark; it waits for no answer to that. Callbacks of
+        raises TimeoutException. In the implicit mode it accepts, first of all, records of
+        earlier polls without a mark; it waits for no answer to that. Callbacks of
         acknowledgements run in it.
 
         Args:
@@ -357,8 +367,8 @@ class KafkaShareConsumer:
         Raises:
             AcknowledgeException: Some were refused or lost: `refused` and `done` have the
                 offsets. So do those of earlier polls that no callback has heard of.
-            AcknowledgeTimeoutException: The time is over: `done` has what was taken. What was
-                not sent keeps its marks.
+            AcknowledgeTimeoutException: The time is over: `done` has the offsets that were
+                taken. Unsent marks stay.
             WakeupException: `wakeup` was called.
         """
         with self._inside("commit_sync"):
@@ -395,9 +405,20 @@ class KafkaShareConsumer:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
         return self._built().health(ClientHealth, self._caller.now())
 
+    def metrics(self) -> dict[str, float]:
+        """Return the counters of this client: from any thread, at once, also after `close`.
+
+        The keys are those of the Prometheus exposition, without `client_id`:
+        `prokurist_share_acknowledged_total{type="accept"}`. docs/metrics.md lists all of them.
+        """
+        # Imported here, so that only this call loads the catalogue.
+        from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
+
+        return as_mapping(self._counted)
+
     @property
     def membership(self) -> MembershipState:
-        """Where the member stands in its group; from any thread."""
+        """The state of the membership; from any thread."""
         return self._built().membership.standing
 
     # --- the end -------------------------------------------------------------------------
@@ -429,6 +450,7 @@ class KafkaShareConsumer:
                 )
             finally:
                 self._caller.closing = False
+                OPEN.remove(self._counted)
                 self._collector.clear()
 
     def _close_at_exit(self, /, seconds: float, *, last_commit: bool) -> None:

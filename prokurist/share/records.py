@@ -1,4 +1,4 @@
-"""Records of a share group, with what the application decides on them.
+"""Records of a share group, with the application's decisions on them.
 
 Thread: any; a mark is a byte in a table that all threads share.
 """
@@ -31,7 +31,7 @@ class ShareRecord:
         self._index = record.offset - batch.first
         self._lent = lent
 
-    # --- what it is --------------------------------------------------------------------
+    # --- contents ----------------------------------------------------------------------
 
     @property
     def topic(self) -> str:
@@ -82,7 +82,7 @@ class ShareRecord:
 
     @property
     def delivery_count(self) -> int:
-        """How often it was delivered to any member, this time included; 1 at first."""
+        """Number of its deliveries to any member, this one included; 1 at first."""
         return self._batch.delivery_count
 
     @property

@@ -386,3 +386,27 @@ def test_requests_of_a_session_never_overlap() -> None:
                 assert entry.at >= busy_until
                 busy_until = entry.answered if entry.answered is not None else entry.at
     assert states(world, A) + states(world, B) == ["acknowledged"] * 30
+
+
+def test_every_step_is_counted() -> None:
+    """Deliveries, acknowledgements and losses, as readers of metrics see them."""
+    world = sharing(lock_duration=6.0)
+    written(world, 3)
+    with reader(world) as consumer:
+        first, second, third = consumer.poll(60.0)
+        first.accept()
+        second.reject()
+        held = consumer.metrics()
+        assert held["prokurist_share_held_records"] == 3
+        assert 0 < held["prokurist_share_lock_left_seconds"] <= 6.0
+        third.renew()
+        consumer.commit_sync(5.0)
+        world.control.disconnect()
+        world.clock.sleep(1.0)
+        counts = consumer.metrics()
+        assert counts['prokurist_share_records_total{delivery="first"}'] == 3
+        assert counts['prokurist_share_acknowledged_total{type="accept"}'] == 1
+        assert counts['prokurist_share_acknowledged_total{type="reject"}'] == 1
+        assert counts["prokurist_share_renewed_total"] == 1
+        assert counts['prokurist_share_lost_total{why="connection"}'] == 1
+        assert counts["prokurist_share_held_records"] == 0

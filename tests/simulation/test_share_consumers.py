@@ -1,6 +1,5 @@
 """Share consumers in virtual time: joining, and fetching."""
 
-
 import pytest
 
 from prokurist import errors

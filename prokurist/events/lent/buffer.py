@@ -1,7 +1,7 @@
 """Records of a share group that have come, and that no poll has returned yet.
 
 Thread: both, under `_lock`, held for a few assignments. The network thread puts in whole
-answers; the application thread takes out whole rows, and puts back what it does not return.
+answers; the application thread takes out whole rows.
 """
 
 import threading
@@ -29,7 +29,7 @@ class LentRows:
 
 
 class LentBuffer:
-    """What has come and was not returned, in the order in which it came."""
+    """Rows that no poll has returned yet, in the order of their arrival."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -11,7 +11,7 @@ SECONDS: Final = (0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0)
 
 
 class RequestSeconds:
-    """How long requests of one API took."""
+    """Durations of requests of one API."""
 
     __slots__ = ("seconds",)
 
@@ -28,10 +28,10 @@ class ShareCounters:
         refused: Records whose acknowledgement was refused, by error.
         lost: Records that were lost, by cause.
         sessions_lost: Sessions that were lost, by cause.
-        requests: How long requests took, by API.
+        requests: Durations of requests, by API.
         gaps: Offsets without a record that were acknowledged.
         renewed: Locks that were renewed.
-        lock_duration: Seconds for which records are locked; None before the first answer.
+        lock_duration: Seconds that a lock lasts; None before the first answer.
     """
 
     def __init__(self) -> None:

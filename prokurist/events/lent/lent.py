@@ -1,11 +1,11 @@
-"""All records that a share group has lent to this member, and what becomes of them.
+"""All records that a share group has lent to this member, and their outcomes.
 
 Thread: both, and any thread that marks a record; `_lock` is held for a few assignments, and
 nothing is called while it is.
 
 The application marks records; the network thread takes marks (SENT), and settles them by the
-broker's answer. What the application has decided on records that are lost is told, by the next
-call that tells: nothing it decided is passed over in silence.
+broker's answer. Decisions of the application on lost records are told by the next call that
+tells: none is passed over in silence.
 
 A batch leaves the table when all of it is done or lost; records that the user holds refer to it
 on their own.
@@ -154,14 +154,14 @@ class Lent:
                 batch.table[offset - batch.first] &= ~RETURNED & 0xFF
 
     def expire(self, batch: LentBatch) -> int:
-        """Lose a batch that no poll has returned in time; return how many records."""
+        """Lose a batch that no poll has returned in time; return the number of its records."""
         with self._lock:
             if self._now() < batch.locked_until:
                 return 0
             return self._lose(batch, range(len(batch.table)), LossCause.LOCK)
 
     def accept_returned(self) -> bool:
-        """Accept what polls have returned without a mark; True if anything has a mark."""
+        """Accept returned records without a mark; True if any record has a mark."""
         with self._lock:
             for batch in self._batches:
                 self._mark_open(batch, Acknowledge.ACCEPT)
@@ -189,7 +189,7 @@ class Lent:
             return None if first is None else (*first, count)
 
     def take_reports(self) -> list[AcknowledgeOutcome]:
-        """Take what became of acknowledgements that no call waited for."""
+        """Take the outcomes of acknowledgements that no call waited for."""
         with self._lock:
             reports, self._reports = self._reports, []
             return reports
@@ -200,7 +200,7 @@ class Lent:
         """Add batches; a newer delivery replaces an older one of the same offsets.
 
         Returns:
-            How many records were replaced.
+            The number of replaced records.
         """
         with self._lock:
             replaced = 0
@@ -221,7 +221,7 @@ class Lent:
         )
 
     def report(self, outcome: AcknowledgeOutcome) -> None:
-        """Have the next call tell what became of acknowledgements."""
+        """Have the next call tell the outcome of acknowledgements."""
         with self._lock:
             self._reports = [*self._reports[1 - MOST_REPORTS :], outcome]
 
@@ -277,7 +277,7 @@ class Lent:
         """The broker has refused acknowledgements: the records are lost, and that is told.
 
         Returns:
-            How many records.
+            The number of records.
         """
         with self._lock:
             lost = 0
@@ -289,10 +289,10 @@ class Lent:
             return lost
 
     def lose(self, which: Callable[[LentBatch], bool], why: LossCause) -> int:
-        """Lose what is held of some batches; decisions that were not sent are told.
+        """Lose held records of some batches; decisions that were not sent are told.
 
         Returns:
-            How many records.
+            The number of records.
         """
         with self._lock:
             lost = 0
@@ -313,7 +313,7 @@ class Lent:
                         batch.table[at] = byte | Acknowledge.RENEW
 
     def release_rest(self, which: Callable[[LentBatch], bool]) -> None:
-        """Release what is held of some batches without a mark: the consumer leaves."""
+        """Release held records of some batches without a mark: the consumer leaves."""
         with self._lock:
             for batch in self._batches:
                 if which(batch):
@@ -346,7 +346,7 @@ class Lent:
             }
 
     def marked(self) -> int:
-        """How many records have a mark that no broker has confirmed."""
+        """Number of records with a mark that no broker has confirmed."""
         with self._lock:
             return sum(
                 byte & STAGE in (HELD, SENT) and byte & MARK not in (NONE, GAP)
@@ -355,7 +355,7 @@ class Lent:
             )
 
     def held(self) -> int:
-        """How many records are held or being acknowledged."""
+        """Number of records that are held or being acknowledged."""
         with self._lock:
             return sum(each.table.translate(ONLY_LIVE).count(1) for each in self._batches)
 
@@ -382,7 +382,7 @@ class Lent:
     def _lose(
         self, batch: LentBatch, indexes: range, why: LossCause, *, tell: bool = True
     ) -> int:
-        """Lose records of a batch; what was decided on and not sent is told."""
+        """Lose records of a batch; decisions that were not sent are told."""
         table, start, stop = batch.table, indexes.start, indexes.stop
         before = bytes(table[start:stop])
         table[start:stop] = before.translate(LOSE)

@@ -59,7 +59,7 @@ RELEASE_REST: Final = translation(
 """Releases everything that is held without a mark, returned or not."""
 
 LOSE: Final = translation(lambda byte: byte | LOST if byte & STAGE in (HELD, SENT) else byte)
-"""Loses what is held or sent."""
+"""Loses held and sent records."""
 
 ONLY_OPEN: Final = translation(is_open)
 """1 for a record that blocks a poll in the explicit mode."""

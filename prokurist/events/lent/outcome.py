@@ -1,4 +1,4 @@
-"""What became of the acknowledgements of one call, partition by partition.
+"""Outcome of the acknowledgements of one call, partition by partition.
 
 Thread: the network thread notes, the application thread reads; `_lock` is held for a few
 assignments.
@@ -12,7 +12,7 @@ from prokurist.types import TopicPartition
 
 
 class AcknowledgeOutcome:
-    """What the broker has confirmed, and what it has refused or lost."""
+    """Confirmed acknowledgements, and those that were refused or lost."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

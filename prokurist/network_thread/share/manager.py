@@ -1,4 +1,4 @@
-"""Decides which broker is asked for records, and when marks are sent.
+"""Fetches records of a share group from its brokers, and sends marks in time.
 
 Thread: the network thread alone.
 
@@ -54,7 +54,7 @@ class ShareManager:
     """Fetches records while a poll waits, and sends marks in time.
 
     Args:
-        tools: What it works with.
+        tools: Its dependencies.
         assignment: Returns the assigned partitions, with the ids of their topics.
         poll_activity: When the application polls.
     """
@@ -97,7 +97,7 @@ class ShareManager:
             self._stirred, self._seen = False, version
             self._look()
 
-    # --- who is asked what ---------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------
 
     def _asked(self, _event: AskForRecords) -> None:
         for node in self._tools.lent.nodes():
@@ -204,7 +204,7 @@ class ShareManager:
     # --- answers -------------------------------------------------------------------------
 
     def _take(self, source: ShareSource, answer: ShareFetchAnswer, began: float) -> None:
-        """Take records, and what a broker says of partitions."""
+        """Take records, and errors of partitions."""
         tools = self._tools
         rows: list[LentRows] = []
         hints: dict[TopicPartition, tuple[int, int]] = {}
@@ -324,7 +324,7 @@ class ShareManager:
         return event.outcome
 
     def _withdraw(self, source: ShareSource, parcel: Parcel) -> None:
-        """Take back what is not sent: the records have their marks still."""
+        """Take back unsent acknowledgements: the records keep their marks."""
         if parcel in source.parcels:
             source.parcels.remove(parcel)
             self._tools.lent.roll_back(parcel.runs)
@@ -400,7 +400,7 @@ class ShareManager:
         await parcel.ended
 
     def _drop(self) -> None:
-        """Forget all sessions; what is held is not this member's any more."""
+        """Forget all sessions; held records are not this member's any more."""
         tools = self._tools
         for source in self._sources.values():
             if source.operation is not None:

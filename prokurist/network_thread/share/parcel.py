@@ -22,8 +22,8 @@ class Parcel:
     """Acknowledgements for one broker, which end together.
 
     Attributes:
-        runs: What is to be sent still.
-        outcome: Takes what becomes of each.
+        runs: The acknowledgements to be sent.
+        outcome: Takes the outcome of each.
         call: The call that waits for it; None in the background.
         is_last: True to close the session with it.
         ended: Kept when nothing is left to be sent.

@@ -3,10 +3,10 @@
 Thread: the network thread alone.
 
 - The connection is the session: when it ends, all that is held of this broker is lost.
-- A session that the broker has forgotten is opened anew; what is held stays held.
+- A session that the broker has forgotten is opened anew; held records stay held.
 - Acknowledgements of a partition are taken all together or not at all. Where one record is too
   late, each delivery goes by itself.
-- What was written and not answered is never repeated.
+- A request that was written and not answered is never repeated.
 """
 
 from collections import deque
@@ -88,7 +88,7 @@ class ShareSource:
 
     Args:
         node: The broker.
-        tools: What it works with.
+        tools: Its dependencies.
         take: Takes an answer with records, and the time at which its locks begin.
 
     Attributes:
@@ -148,7 +148,7 @@ class ShareSource:
     async def _request(
         self, request: Request[Response], claim: Claim, *, wait: float = 0.0
     ) -> Response:
-        """Send a request of the session, and count how long it took.
+        """Send a request of the session, and count its duration.
 
         Raises:
             KafkaException: There was no answer.
@@ -241,7 +241,7 @@ class ShareSource:
             self._over(parcel)
 
     def _over(self, parcel: Parcel) -> None:
-        """A parcel is over: what is left of it was not sent."""
+        """A parcel is over: the rest of it was not sent."""
         self._tools.lent.roll_back(parcel.runs)
         parcel.runs = []
         if parcel.call is None and parcel.outcome:
@@ -311,7 +311,7 @@ class ShareSource:
     def _still_locked(
         self, groups: list[list[MarkedRun]], parcel: Parcel
     ) -> list[list[MarkedRun]]:
-        """Give up what the broker has rolled back until the locks were over."""
+        """Give up acknowledgements that the broker has rolled back until the locks ended."""
         now = self._tools.timer.now
         left: list[list[MarkedRun]] = []
         for group in groups:
@@ -332,7 +332,7 @@ class ShareSource:
         parcel: Parcel,
         until: float,
     ) -> "Left":
-        """Settle acknowledgements by the broker's answer; return what is to be sent again."""
+        """Settle acknowledgements by the broker's answer; return those to be sent again."""
         tools = self._tools
         left = Left([], [])
         for key, runs in by_partition(group).items():
@@ -475,7 +475,7 @@ class ShareSource:
         self.lose(LossCause.CONNECTION)
 
     def lose(self, why: LossCause, partition: TopicPartition | None = None) -> None:
-        """Lose what is held of this broker, or of one partition."""
+        """Lose held records of this broker, or of one partition."""
         number = self.node.id
         lost = self._tools.lent.lose(
             lambda batch: batch.node == number and partition in (None, batch.partition), why

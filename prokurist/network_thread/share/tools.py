@@ -1,4 +1,4 @@
-"""What the parts of a share consumer's network side have in common.
+"""Dependencies that the parts of a share consumer's network side share.
 
 Thread: the network thread alone; nothing here changes once it is made.
 """
@@ -47,7 +47,7 @@ class ShareLimits:
 
 @dataclass(frozen=True, slots=True)
 class ShareTools:
-    """What the parts of a share consumer's network side have in common.
+    """The dependencies that the parts of a share consumer's network side share.
 
     Attributes:
         group_id: `group.id`.

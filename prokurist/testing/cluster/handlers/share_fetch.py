@@ -99,7 +99,7 @@ class ShareParked:
 
     Attributes:
         session: Its session.
-        outcomes: What became of its acknowledgements.
+        outcomes: Outcomes of its acknowledgements.
         until: When it is answered at the latest.
     """
 
