@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prokurist.config import ConsumerConfig as ConsumerConfig
     from prokurist.config import ProducerConfig as ProducerConfig
     from prokurist.config import Secret as Secret
+    from prokurist.config import ShareConsumerConfig as ShareConsumerConfig
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.consumer.health import Health as Health
     from prokurist.consumer.health import MembershipHealth as MembershipHealth
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from prokurist.records.why_empty import EmptyCause as EmptyCause
     from prokurist.records.why_empty import OpenTransaction as OpenTransaction
     from prokurist.records.why_empty import WhyEmpty as WhyEmpty
+    from prokurist.share.consumer import KafkaShareConsumer as KafkaShareConsumer
+    from prokurist.share.records import ShareRecord as ShareRecord
+    from prokurist.share.records import ShareRecords as ShareRecords
+    from prokurist.types import Acknowledge as Acknowledge
     from prokurist.types import ConsumerGroupMetadata as ConsumerGroupMetadata
     from prokurist.types import GroupMembershipOperation as GroupMembershipOperation
     from prokurist.types import LogEvent as LogEvent
@@ -67,6 +72,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Acknowledge",
     "AdminConfig",
     "Assignor",
     "CommitFailedException",
@@ -88,6 +94,7 @@ __all__ = [
     "KafkaConsumer",
     "KafkaException",
     "KafkaProducer",
+    "KafkaShareConsumer",
     "LogEvent",
     "Member",
     "MembershipHealth",
@@ -106,6 +113,9 @@ __all__ = [
     "RecordMetadata",
     "RetriableException",
     "Secret",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "ShareRecords",
     "SubscriptionPattern",
     "TimeoutException",
     "TimestampType",
@@ -123,6 +133,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Acknowledge": "prokurist.types",
     "AdminConfig": "prokurist.config",
     "Assignor": "prokurist.assignors.assignor",
     "CommitFailedException": "prokurist.errors",
@@ -144,6 +155,7 @@ _HOMES = {
     "KafkaConsumer": "prokurist.consumer.consumer",
     "KafkaException": "prokurist.errors",
     "KafkaProducer": "prokurist.producer.producer",
+    "KafkaShareConsumer": "prokurist.share.consumer",
     "LogEvent": "prokurist.types",
     "Member": "prokurist.assignors.assignor",
     "MembershipHealth": "prokurist.consumer.health",
@@ -162,6 +174,9 @@ _HOMES = {
     "RecordMetadata": "prokurist.events.accumulator.record_metadata",
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",
+    "ShareConsumerConfig": "prokurist.config",
+    "ShareRecord": "prokurist.share.records",
+    "ShareRecords": "prokurist.share.records",
     "SubscriptionPattern": "prokurist.types",
     "TimeoutException": "prokurist.errors",
     "TimestampType": "prokurist.types",

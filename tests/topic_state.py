@@ -56,6 +56,16 @@ KEPT: Final[Mapping[str, Kept]] = {
     "LagAges._clients": kept("no longer assigned, or another id, at the next reading", GONE),
     "ConsumerReading._ages": kept("the end of the reading"),
     "Partitions.listed": kept("the end of the reading"),
+    # --- what a share consumer holds -----------------------------------------------------
+    "AcknowledgeOutcome._done": kept("told, or the end of the call"),
+    "AcknowledgeOutcome._refused": kept("told, or the end of the call"),
+    "Lent._batches": kept("acknowledged, or lost and decided on; locks have an end"),
+    "LentBuffer._rows": kept("the next poll, or the end of the session"),
+    "ShareManager._paused": kept("fetched again, or no longer assigned", GONE),
+    "ShareManager._told": kept("fetched again, or no longer assigned", GONE),
+    "ShareMember.partitions": kept("the next assignment, or the end of the membership", GONE),
+    "ShareSession.partitions": kept("the next fetch, or the end of the session", GONE),
+    "ShareSource.parcels": kept("sent, or withdrawn"),
     # --- what the network thread asks for it ---------------------------------------------
     "ClusterSnapshot.cluster": kept("the next answer after no interest is left", GONE, AWAY),
     "TopicInterest._tracked": kept("the calls that ask about it have ended"),

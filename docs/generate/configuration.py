@@ -6,7 +6,7 @@ Invariants: the output depends on nothing but the table, and two runs give the s
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 
-from prokurist.config.clients import ADMIN, CONSUMER, PRODUCER
+from prokurist.config.clients import ADMIN, CONSUMER, PRODUCER, SHARE_CONSUMER
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.counterparts import COUNTERPARTS
 from prokurist.config.foreign import (
@@ -36,7 +36,8 @@ ProducerConfig({"bootstrap.servers": "kafka1:9092,kafka2:9092"}, linger_ms=20)
 ```
 
 The keys are those of the [consumer](#consumer), those of the [producer](#producer), those of
-the [admin client](#admin-client), `AdminConfig`, and those that all have, for
+the [admin client](#admin-client), `AdminConfig`, those of the
+[share consumer](#share-consumer), `ShareConsumerConfig`, and those that all have, for
 [connections](#connection) and [security](#security).
 
 Values may be strings, as in a property file. A duration (unit ms) may also be a
@@ -84,8 +85,8 @@ def document() -> str:
     Returns:
         The text of `docs/config.md`.
     """
-    consumer, producer, admin = (
-        list(table(client).values()) for client in (CONSUMER, PRODUCER, ADMIN)
+    consumer, producer, admin, share = (
+        list(table(client).values()) for client in (CONSUMER, PRODUCER, ADMIN, SHARE_CONSUMER)
     )
     security = {field.name for field in fields(SaslKeys)}
     shared = {field.name for field in fields(ConnectionKeys)}
@@ -93,6 +94,7 @@ def document() -> str:
         "Consumer": [row for row in consumer if row.field not in shared],
         "Producer": [row for row in producer if row.field not in shared],
         "Admin client": [row for row in admin if row.field not in shared],
+        "Share consumer": [row for row in share if row.field not in shared],
         "Connection": [row for row in consumer if row.field in shared - security],
         "Security": [row for row in consumer if row.field in security],
     }
@@ -205,15 +207,16 @@ def typed() -> str:
         The source of `prokurist/config/typed.py`.
     """
     shared = {field.name for field in fields(ConnectionKeys)}
-    consumer, producer, admin = (
+    consumer, producer, admin, share = (
         [row for row in table(client).values() if row.key.status.effect is not Effect.REFUSED]
-        for client in (CONSUMER, PRODUCER, ADMIN)
+        for client in (CONSUMER, PRODUCER, ADMIN, SHARE_CONSUMER)
     )
     parts = {
         "Client": [row for row in consumer if row.field in shared],
         "OnlyConsumer": [row for row in consumer if row.field not in shared],
         "OnlyProducer": [row for row in producer if row.field not in shared],
         "OnlyAdmin": [row for row in admin if row.field not in shared],
+        "OnlyShareConsumer": [row for row in share if row.field not in shared],
     }
     lines = [_TYPED]
     for name, rows in parts.items():
@@ -223,7 +226,12 @@ def typed() -> str:
     for name, rows in parts.items():
         lines += ["", "", f"class _{name}Keywords(TypedDict, total=False):"]
         lines += [f"    {row.field}: {_annotation(row)}" for row in rows]
-    words_of = {"Consumer": "a consumer", "Producer": "a producer", "Admin": "an admin client"}
+    words_of = {
+        "Consumer": "a consumer",
+        "Producer": "a producer",
+        "Admin": "an admin client",
+        "ShareConsumer": "a share consumer",
+    }
     for client, words_for in words_of.items():
         for form, public, words in (
             ("Dict", "ConfigDict", "with dots"),

@@ -15,6 +15,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Calls and deadlines": ("call", "deadline", "application", "attempts", "late", "close"),
     "Reading": ("consumer",),
     "Sending": ("producer",),
+    "Share groups": ("share",),
     "The network thread": ("network", "loop", "event", "events", "background"),
     "Brokers": ("request", "requests", "throttle", "node", "connections"),
     "The client": ("client",),

@@ -17,7 +17,12 @@ from prokurist.assembly.security import (
     tls_contexts,
     tls_of,
 )
-from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
+from prokurist.config import (
+    AdminConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
 from prokurist.config.connection import ConnectionKeys
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
@@ -238,7 +243,7 @@ def trace_of(config: ConnectionKeys, kind: str, group: str | None, clock: Clock)
 
 
 def open_system(
-    config: ConsumerConfig | ProducerConfig | AdminConfig,
+    config: ConsumerConfig | ProducerConfig | AdminConfig | ShareConsumerConfig,
     trace: Trace,
     clock: CallersClock,
     largest_frame_bytes: int = LARGEST_FRAME_BYTES,

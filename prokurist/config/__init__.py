@@ -7,7 +7,12 @@ May import: `errors` and the standard library.
 """
 
 from prokurist.config.address import Address
-from prokurist.config.clients import AdminConfig, ConsumerConfig, ProducerConfig
+from prokurist.config.clients import (
+    AdminConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
 from prokurist.config.offset_reset import OffsetReset
 from prokurist.config.report import ConfigReport, KeyFinding, Verdict
 from prokurist.config.secret import Secret
@@ -21,5 +26,6 @@ __all__ = [
     "OffsetReset",
     "ProducerConfig",
     "Secret",
+    "ShareConsumerConfig",
     "Verdict",
 ]

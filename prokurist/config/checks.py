@@ -86,6 +86,14 @@ def _check_fetch_wait(values: dict[str, Any], given: Collection[str]) -> Iterato
         )
 
 
+def _check_interceptors(_values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
+    if "interceptor.classes" in given:
+        yield (
+            "interceptor.classes cannot be given to a share consumer, whose records no object "
+            "sees on their way: leave it out; on_acknowledged hears of acknowledgements"
+        )
+
+
 def _check_delivery(values: dict[str, Any], given: Collection[str]) -> Iterator[str]:
     linger, attempt = values["linger_ms"], values["request_timeout_ms"]
     delivery = values["delivery_timeout_ms"]
@@ -165,3 +173,6 @@ PRODUCER_CHECKS: Final[tuple[Check, ...]] = (
 
 ADMIN_CHECKS: Final[tuple[Check, ...]] = _CLIENT
 """Checks across an admin client's keys."""
+
+SHARE_CHECKS: Final[tuple[Check, ...]] = (*_CLIENT, _check_fetch_wait, _check_interceptors)
+"""Checks across a share consumer's keys."""

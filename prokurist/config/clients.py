@@ -11,7 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from prokurist.config.admin import AdminKeys
-from prokurist.config.checks import ADMIN_CHECKS, CONSUMER_CHECKS, PRODUCER_CHECKS
+from prokurist.config.checks import (
+    ADMIN_CHECKS,
+    CONSUMER_CHECKS,
+    PRODUCER_CHECKS,
+    SHARE_CHECKS,
+)
 from prokurist.config.consumer import ConsumerKeys
 from prokurist.config.foreign import FOR_CONSUMERS, FOR_PRODUCERS
 from prokurist.config.kip19 import DEPRECATED
@@ -19,13 +24,19 @@ from prokurist.config.parsing import check, read
 from prokurist.config.producer import ProducerKeys
 from prokurist.config.report import ConfigReport
 from prokurist.config.secret import MASK, Secret
+from prokurist.config.share import ShareConsumerKeys
 from prokurist.config.table import Client, table
 from prokurist.errors.local_variables import without_locals
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from prokurist.config.typed import AdminKeywords, ConsumerKeywords, ProducerKeywords
+    from prokurist.config.typed import (
+        AdminKeywords,
+        ConsumerKeywords,
+        ProducerKeywords,
+        ShareConsumerKeywords,
+    )
 
 CONSUMER = Client(
     "consumer", ConsumerKeys, CONSUMER_CHECKS, FOR_CONSUMERS, MappingProxyType({})
@@ -39,6 +50,11 @@ ADMIN = Client(
     "admin client", AdminKeys, ADMIN_CHECKS, MappingProxyType({}), MappingProxyType({})
 )
 """The admin client's side of the table."""
+
+SHARE_CONSUMER = Client(
+    "share consumer", ShareConsumerKeys, SHARE_CHECKS, FOR_CONSUMERS, MappingProxyType({})
+)
+"""The share consumer's side of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
@@ -186,6 +202,55 @@ class AdminConfig(AdminKeys):
 
     def __repr__(self) -> str:
         return _shown(self, ADMIN, self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False)
+class ShareConsumerConfig(ShareConsumerKeys):
+    """A share consumer's configuration, checked.
+
+    Attributes:
+        given: The dotted names of the keys that were given, regardless of their spelling.
+    """
+
+    given: frozenset[str]
+
+    @without_locals
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        /,
+        **keywords: "Unpack[ShareConsumerKeywords]",
+    ) -> None:
+        """Read a configuration.
+
+        Args:
+            config: Keys and values; keys with dots (`"group.id"`), with underscores, or as
+                librdkafka and kafka-python spell them.
+            **keywords: More keys, with underscores.
+
+        Raises:
+            ConfigException: A key is unknown, a value breaks its rule, or two contradict
+                each other. It has all the faults.
+        """
+        _fill(self, *read(SHARE_CONSUMER, (CONSUMER, PRODUCER, ADMIN), config, keywords))
+
+    @staticmethod
+    def check(
+        config: Mapping[str, object] | None = None, /, **keywords: object
+    ) -> ConfigReport:
+        """Report what every key of a configuration means here, without raising or warning.
+
+        Args:
+            config: Keys and values, in any client's spelling.
+            **keywords: More keys, with underscores.
+
+        Returns:
+            A finding for each key, and the keys by our names.
+        """
+        return check(SHARE_CONSUMER, (CONSUMER, PRODUCER, ADMIN), config, keywords)
+
+    def __repr__(self) -> str:
+        return _shown(self, SHARE_CONSUMER, self.given)
 
 
 def _fill(config: object, values: Mapping[str, Any], given: frozenset[str]) -> None:

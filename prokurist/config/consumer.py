@@ -12,7 +12,7 @@ from prokurist.config.offset_reset import OffsetReset, Reset
 
 _LATEST = OffsetReset("latest")
 _SHARE = refused(
-    "belongs to share groups, which this consumer does not join; leave the key out"
+    "belongs to share groups, which KafkaShareConsumer joins, and not this consumer"
 )
 
 

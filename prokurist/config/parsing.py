@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from prokurist.config.address import shown_without_credentials
 from prokurist.config.counterparts import COUNTERPARTS, Counterpart
@@ -89,6 +89,14 @@ def _entries(
             + ("; topics are given to subscribe" if isinstance(config, str) else "")
         )
     return [*(config or {}).items(), *keywords.items()]
+
+
+EXAMPLES: Final = {
+    "bootstrap.servers": "the brokers to ask first, for example "
+    'bootstrap_servers="kafka1.example.org:9092,kafka2.example.org:9092"',
+    "group.id": 'the name of the share group, for example group_id="billing"',
+}
+"""Keys without a default: what each is, with an example."""
 
 
 class _FaultyValue(LookupError):
@@ -228,8 +236,7 @@ class _Reading:
                 self._find(
                     "",
                     Verdict.FAULTY,
-                    f"{name} must be given: the brokers to ask first, for example "
-                    f'{row.field}="kafka1.example.org:9092,kafka2.example.org:9092"',
+                    f"{name} must be given: {EXAMPLES[name]}",
                 )
             else:
                 self._effective[row.field] = self._values.get(name, row.default)

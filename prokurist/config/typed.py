@@ -211,6 +211,30 @@ _OnlyAdminDict = TypedDict(
     total=False,
 )
 
+_OnlyShareConsumerDict = TypedDict(
+    "_OnlyShareConsumerDict",
+    {
+        "group.id": str,
+        "share.acknowledgement.mode": str,
+        "share.acquire.mode": str,
+        "share.acknowledge.ahead": bool | str,
+        "share.renew.automatically": bool | str,
+        "max.poll.records": int | str,
+        "max.poll.interval.ms": int | str | timedelta,
+        "default.api.timeout.ms": int | str | timedelta,
+        "fetch.min.bytes": int | str,
+        "fetch.max.wait.ms": int | str | timedelta,
+        "fetch.max.bytes": int | str,
+        "fetch.decoded.batch.max.bytes": int | str,
+        "receive.buffer.bytes": int | str,
+        "check.crcs": bool | str,
+        "key.deserializer": Callable[..., Any] | object | None,
+        "value.deserializer": Callable[..., Any] | object | None,
+        "on.acknowledged": Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None,
+    },
+    total=False,
+)
+
 
 class _ClientKeywords(TypedDict, total=False):
     security_protocol: str
@@ -394,6 +418,26 @@ class _OnlyAdminKeywords(TypedDict, total=False):
     retries: int | str
 
 
+class _OnlyShareConsumerKeywords(TypedDict, total=False):
+    group_id: str
+    share_acknowledgement_mode: str
+    share_acquire_mode: str
+    share_acknowledge_ahead: bool | str
+    share_renew_automatically: bool | str
+    max_poll_records: int | str
+    max_poll_interval_ms: int | str | timedelta
+    default_api_timeout_ms: int | str | timedelta
+    fetch_min_bytes: int | str
+    fetch_max_wait_ms: int | str | timedelta
+    fetch_max_bytes: int | str
+    fetch_decoded_batch_max_bytes: int | str
+    receive_buffer_bytes: int | str
+    check_crcs: bool | str
+    key_deserializer: Callable[..., Any] | object | None
+    value_deserializer: Callable[..., Any] | object | None
+    on_acknowledged: Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None
+
+
 class ConsumerConfigDict(_ClientDict, _OnlyConsumerDict, total=False):
     """The keys of a consumer, with dots."""
 
@@ -416,3 +460,11 @@ class AdminConfigDict(_ClientDict, _OnlyAdminDict, total=False):
 
 class AdminKeywords(_ClientKeywords, _OnlyAdminKeywords, total=False):
     """The keys of an admin client, as keywords."""
+
+
+class ShareConsumerConfigDict(_ClientDict, _OnlyShareConsumerDict, total=False):
+    """The keys of a share consumer, with dots."""
+
+
+class ShareConsumerKeywords(_ClientKeywords, _OnlyShareConsumerKeywords, total=False):
+    """The keys of a share consumer, as keywords."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from prokurist.application.deserializing import Deserializers
 from prokurist.consumer.consumer_counters import MOST_TOPICS, Consumed
-from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import OffsetOutOfRangeException
 from prokurist.events.clock import Deadline
 from prokurist.events.counter_types import Family

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
+from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import age
 from prokurist.application.monkey_patches import refuse_patched
@@ -27,7 +28,6 @@ from prokurist.consumer.closing import Closing, Thread
 from prokurist.consumer.commit_api import CommitApi
 from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import CountedConsumer
-from prokurist.consumer.deserializing import Deserializers
 from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.health import Health, MembershipHealth

@@ -24,9 +24,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from prokurist.application.deserializing import Deserializers
 from prokurist.consumer.buffered_entries import BufferedEntries, Taken
 from prokurist.consumer.consumer_counters import Consumed
-from prokurist.consumer.deserializing import Deserializers
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline
 from prokurist.events.committable import Committable

@@ -104,6 +104,7 @@ from prokurist.errors.security import (
     UnsupportedByAuthenticationException,
     UnsupportedSaslMechanismException,
 )
+from prokurist.errors.share import AcknowledgeException, AcknowledgeTimeoutException
 from prokurist.errors.timeout import (
     Attempt,
     BufferExhaustedException,
@@ -191,6 +192,8 @@ from prokurist.errors.tree import (
 )
 
 __all__ = [
+    "AcknowledgeException",
+    "AcknowledgeTimeoutException",
     "AdminException",
     "ApiException",
     "Attempt",

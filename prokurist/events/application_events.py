@@ -15,6 +15,7 @@ from prokurist.events.admin.items_call import ItemsCall
 from prokurist.events.admin.work import Work
 from prokurist.events.background_events import Step
 from prokurist.events.call import Call
+from prokurist.events.lent.outcome import AcknowledgeOutcome
 from prokurist.events.member_identity import NO_MEMBER, Identity
 from prokurist.types import (
     ConsumerGroupMetadata,
@@ -255,6 +256,42 @@ class CloseBegins:
 
 
 @dataclass(frozen=True, slots=True)
+class AskForRecords:
+    """A poll of a share group waits for records, or has decided on some.
+
+    The call is ended only if the thread ends first.
+    """
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgements:
+    """Send all decisions on records of a share group.
+
+    Attributes:
+        outcome: Takes what became of each; the answer is that.
+        by_itself: True if no caller waits: what is not sent at the deadline goes on.
+    """
+
+    call: Call
+    outcome: AcknowledgeOutcome
+    by_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndSharing:
+    """Send all decisions, release the other records, and close the share sessions.
+
+    Attributes:
+        outcome: Takes what became of each.
+    """
+
+    call: Call
+    outcome: AcknowledgeOutcome
+
+
+@dataclass(frozen=True, slots=True)
 class AwaitTopic:
     """The call of a producer ends when it can append to a topic.
 
@@ -396,6 +433,9 @@ TransactionEvent: TypeAlias = InitTransactions | EndTransaction | SendOffsets
 ProducerEvent: TypeAlias = AwaitTopic | Purge | GiveUp | DeliverAndEnd
 """The events of a producer."""
 
+ShareEvent: TypeAlias = AskForRecords | Acknowledgements | EndSharing
+"""The events of a share consumer, beside some of a consumer's group."""
+
 AdminEvent: TypeAlias = Administer
 """The events of an administrator."""
 
@@ -404,6 +444,7 @@ TelemetryEvent: TypeAlias = InstanceId | PushLast
 
 ApplicationEvent: TypeAlias = (
     ConsumerEvent
+    | ShareEvent
     | ProducerEvent
     | TransactionEvent
     | AdminEvent

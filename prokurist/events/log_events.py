@@ -16,6 +16,7 @@ from prokurist.events.group_log_events import GROUP
 from prokurist.events.outage_log_events import OUTAGES
 from prokurist.events.producer_log_events import PRODUCER
 from prokurist.events.security_log_events import SECURITY
+from prokurist.events.share_log_events import SHARE
 from prokurist.events.telemetry_log_events import TELEMETRY
 from prokurist.events.trace import EVERY, EventKind, Level, Side
 
@@ -279,6 +280,7 @@ STATES: Final = (
     *(each for each in tuple(globals().values()) if isinstance(each, EventKind)),
     *GROUP,
     *CALLBACKS,
+    *SHARE,
     *OUTAGES,
     *SECURITY,
     *PRODUCER,

@@ -12,11 +12,17 @@ from prokurist.metrics import (
     of_consumer,
     of_network,
     of_producer,
+    of_share,
     of_spark,
 )
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.queries import QueryReading
-from prokurist.metrics.reading import ClientReading, ConsumerReading, ProducerReading
+from prokurist.metrics.reading import (
+    ClientReading,
+    ConsumerReading,
+    ProducerReading,
+    ShareReading,
+)
 
 OF_CLIENTS: Final[tuple[Metric[ClientReading], ...]] = (
     *of_calls.ROWS,
@@ -31,10 +37,14 @@ OF_CONSUMERS: Final[tuple[Metric[ConsumerReading], ...]] = of_consumer.ROWS
 OF_PRODUCERS: Final[tuple[Metric[ProducerReading], ...]] = of_producer.ROWS
 """Those that only producers have."""
 
+OF_SHARE_CONSUMERS: Final[tuple[Metric[ShareReading], ...]] = of_share.ROWS
+"""Those that only share consumers have."""
+
 CATALOGUE: Final[tuple[tuple[type[ClientReading], tuple[Metric[Any], ...]], ...]] = (
     (ClientReading, OF_CLIENTS),
     (ConsumerReading, OF_CONSUMERS),
     (ProducerReading, OF_PRODUCERS),
+    (ShareReading, OF_SHARE_CONSUMERS),
 )
 """Those of clients, with the kind of reading that has them."""
 

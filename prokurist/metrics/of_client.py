@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from prokurist.metrics.metric import Metric, Value, gauge
-from prokurist.metrics.reading import ClientReading, ConsumerReading
+from prokurist.metrics.reading import ClientReading, ConsumerReading, ShareReading
 from prokurist.records.implementation import CHOICE
 from prokurist.version import VERSION
 
@@ -24,6 +24,8 @@ def info(at: ClientReading) -> Iterator[Value]:
     group = protocol = ""
     if isinstance(at, ConsumerReading) and at.client.config.group_id is not None:
         group, protocol = at.client.config.group_id, at.client.config.group_protocol
+    if isinstance(at, ShareReading):
+        group, protocol = at.client.config.group_id, "share"
     rack = at.client.config.client_rack
     yield (*versions(), implementation(), group, protocol, rack), 1.0
 

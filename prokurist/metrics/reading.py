@@ -18,9 +18,11 @@ from prokurist.assembly.network_side import NetworkSide
 from prokurist.config.connection import ConnectionKeys
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.committable import PartitionOffsets
+from prokurist.events.lent.counters import ShareCounters
 from prokurist.metrics.lag_ages import AGES
 from prokurist.network_thread.produce.counters import ProduceCounters
 from prokurist.producer.producer_counters import CountedProducer
+from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.types import TopicPartition
 
 AT_A_TIME = 250
@@ -180,17 +182,35 @@ class ProducerReading(ClientReading):
         self.counters: ProduceCounters = client.side.endings.counters
 
 
+class ShareReading(ClientReading):
+    """One share consumer at one moment.
+
+    Attributes:
+        counters: Counters of its network thread.
+    """
+
+    __slots__ = ("counters",)
+
+    client: CountedShareConsumer
+
+    def __init__(self, client: CountedShareConsumer) -> None:
+        super().__init__(client)
+        self.counters: ShareCounters = client.side.share_counters
+
+
 def reading_of(client: object, most: int = MOST_PARTITIONS) -> ClientReading:
     """Read a client.
 
     Args:
-        client: A counted consumer or producer, or the core of another client.
+        client: A counted consumer, producer or share consumer, or the core of another client.
         most: How many partitions of a consumer have series of their own.
     """
     if isinstance(client, CountedProducer):
         return ProducerReading(client)
     if isinstance(client, CountedConsumer):
         return ConsumerReading(client, most)
+    if isinstance(client, CountedShareConsumer):
+        return ShareReading(client)
     if isinstance(client, CountedCore):
         return ClientReading(client)
     raise TypeError(f"{client!r} is no client")

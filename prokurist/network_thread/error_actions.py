@@ -205,6 +205,23 @@ CONSUMER_GROUP_HEARTBEAT: Final = table(
     },
 )
 
+SHARE_GROUP_HEARTBEAT: Final = table(
+    "ShareGroupHeartbeat",
+    {
+        14: _RELOADING,
+        15: _ABSENT,
+        16: _MOVED,
+        25: (Action.REJOIN, "the coordinator no longer knows the member"),
+        29: (Action.SURFACE, "no rights on a topic, until an ACL grants them"),
+        30: (Action.FATAL, "no rights on the group"),
+        35: (Action.FATAL, "the broker has no share groups, or they are not finalised"),
+        42: (Action.FATAL, "the broker rejects the request's contents"),
+        69: (Action.FATAL, "the id belongs to a group of another type"),
+        81: (Action.FATAL, "the group is full"),
+        110: (Action.REJOIN, "the epoch is over"),
+    },
+)
+
 _UNKNOWN: Final = (Action.RETRY, "not there, or not yet known to the broker that was asked")
 
 METADATA: Final = table(

@@ -7,11 +7,12 @@ The record and its containers live in `prokurist.records`.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import NamedTuple
 from uuid import UUID
 
 __all__ = [
+    "Acknowledge",
     "ConsumerGroupMetadata",
     "GroupMembershipOperation",
     "LogEvent",
@@ -209,6 +210,19 @@ class TimestampType(Enum):
     """The producer."""
     LOG_APPEND_TIME = 1
     """The broker, when it appended the batch."""
+
+
+class Acknowledge(IntEnum):
+    """Decisions on a record of a share group, with Kafka's numbers."""
+
+    ACCEPT = 1
+    """It was processed."""
+    RELEASE = 2
+    """It was not, and may be delivered again."""
+    REJECT = 3
+    """It cannot be processed, and is not delivered again."""
+    RENEW = 4
+    """It is being processed: its lock begins again."""
 
 
 class GroupMembershipOperation(Enum):

@@ -79,7 +79,7 @@ class Sharing:
         forgotten: list[int] | None = None,
     ) -> Any:
         """Fetch in the session, and acknowledge offsets of partition 0."""
-        partitions = {each: [] for each in added or ()}
+        partitions: dict[int, list[Any]] = {each: [] for each in added or ()}
         if rows:
             partitions[0] = [*map(acknowledged, rows)]
         return self.stage.ask(

@@ -9,7 +9,12 @@ from math import inf
 from typing import TypeAlias
 
 from prokurist.admin.admin import KafkaAdmin
-from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
+from prokurist.config import (
+    AdminConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.application_events import ApplicationEvent
 from prokurist.events.call import Call
@@ -17,6 +22,7 @@ from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import Happening, Lost, SocketAddress, Written
 from prokurist.network_thread.wire.versions import Versions
 from prokurist.producer.producer import KafkaProducer
+from prokurist.share.consumer import KafkaShareConsumer
 from prokurist.testing.cluster.session import Delivery
 from prokurist.testing.virtual_time import world as virtual_time
 from prokurist.testing.virtual_time.network import LATENCY, ModelNetwork
@@ -138,6 +144,9 @@ Sender: TypeAlias = virtual_time.Sender[SimulatedNetwork]
 Administrator: TypeAlias = virtual_time.Administrator[SimulatedNetwork]
 """An admin client's network side in the world."""
 
+Sharer: TypeAlias = virtual_time.Sharer[SimulatedNetwork]
+"""A share consumer's network side in the world."""
+
 BUILT: "list[World]" = []
 """Those of the present test, for the fixture that looks after them at its end."""
 
@@ -202,6 +211,20 @@ class World(virtual_time.World[SimulatedNetwork]):
         """An admin client that lives in this world."""
         made = self.administrator(cap, **keys)
         return KafkaAdmin.wired(made.config, self.clock, made.side)
+
+    def sharer(self, cap: Versions | None = None, **keys: object) -> Sharer:
+        """A share consumer's network side, running."""
+        settings: dict[str, object] = {"bootstrap.servers": self.bootstrap, "group.id": "s"}
+        settings.update({name.replace("_", "."): value for name, value in keys.items()})
+        made = self.join_share(ShareConsumerConfig(settings), cap)
+        made.side.trace.read_by(check, fine=False)
+        self.start(made)
+        return made
+
+    def share_consumer(self, cap: Versions | None = None, **keys: object) -> KafkaShareConsumer:
+        """A share consumer that lives in this world."""
+        made = self.sharer(cap, **keys)
+        return KafkaShareConsumer.wired(made.config, self.clock, made.side)
 
     # --- calling ---------------------------------------------------------------------
 

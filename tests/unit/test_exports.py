@@ -22,6 +22,7 @@ HEAVY = (
 )
 
 NAMES = {
+    "Acknowledge",
     "AdminConfig",
     "KafkaAdmin",
     "admin",
@@ -30,6 +31,7 @@ NAMES = {
     "ProducerRecord",
     "ProducerConfig",
     "KafkaProducer",
+    "KafkaShareConsumer",
     "DeliveredRun",
     "Deliveries",
     "Delivery",
@@ -62,6 +64,9 @@ NAMES = {
     "ProducerHealth",
     "RetriableException",
     "Secret",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "ShareRecords",
     "SubscriptionPattern",
     "TransactionBlock",
     "TimeoutException",

@@ -1,4 +1,4 @@
-"""ShareFetch and ShareAcknowledge: records of a share group, and what became of them.
+"""ShareFetch and ShareAcknowledge: records of a share group, and their acknowledgements.
 
 Both are requests of one share session, which belongs to the connection that opened it. The
 broker counts them in one row of numbers.
@@ -49,7 +49,7 @@ class SharePartition(NamedTuple):
 
 
 class OffsetTypes(NamedTuple):
-    """Consecutive offsets, and what became of them: one type for all, or one for each."""
+    """Consecutive offsets with acknowledge types: one for all, or one for each."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ class OffsetTypes(NamedTuple):
 
 
 Acknowledged = tuple[tuple[SharePartition, tuple[OffsetTypes, ...]], ...]
-"""What became of offsets, by partition; ascending in each."""
+"""Acknowledgements of offsets, by partition; ascending in each."""
 
 
 class AcquiredRange(NamedTuple):
@@ -79,7 +79,7 @@ class ShareFetchedPartition:
         acknowledge_error: 0, or why the acknowledgements were refused, all of them.
         acknowledge_message: The broker's own words about that.
         records: Its batches, a view of the frame.
-        acquired: The ranges that are ours; what is outside of them is not.
+        acquired: The ranges that are ours; the rest of the records is not.
         leader: Who leads it, if another does.
     """
 
@@ -133,7 +133,7 @@ class ShareFetch:
         epoch: The number of the request in the session.
         added: Partitions that are new in the session.
         forgotten: Partitions that leave it.
-        acknowledged: What became of records.
+        acknowledged: Acknowledgements of records.
         max_wait: Seconds that the broker may wait for records.
         min_bytes: How much it shall wait for.
         max_bytes: How much it may send; a first larger batch passes.
@@ -246,7 +246,7 @@ class ShareAcknowledgeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShareAcknowledge:
-    """Tells what became of records; also closes a session.
+    """Acknowledges records; also closes a session.
 
     A renewal needs version 2.
 
@@ -254,7 +254,7 @@ class ShareAcknowledge:
         group_id: The group.
         member_id: Our member id.
         epoch: The number of the request in the session; −1 to close it.
-        acknowledged: What became of records.
+        acknowledged: Acknowledgements of records.
     """
 
     api: ClassVar[Api] = SHARE_ACKNOWLEDGE

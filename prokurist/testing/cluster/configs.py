@@ -20,6 +20,7 @@ from prokurist.testing.cluster.properties import (
     Kind,
     Property,
 )
+from prokurist.testing.cluster.share_settings import PROPERTIES as SHARE_PROPERTIES
 
 EVERY_BROKER: Final = ""
 
@@ -198,8 +199,9 @@ def check_group_config(values: Mapping[str, str], brokers: Mapping[str, str | No
     Raises:
         InvalidValue: One is unknown, invalid, or out of bounds.
     """
-    check_all(GROUP_PROPERTIES, values, "group")
-    for name, value in values.items():
+    others = {name: each for name, each in values.items() if name not in SHARE_PROPERTIES}
+    check_all(GROUP_PROPERTIES, others, "group")
+    for name, value in others.items():
         least, most = (
             f"group.{name.replace('consumer.', f'consumer.{bound}.')}"
             for bound in ("min", "max")

@@ -1,4 +1,4 @@
-"""Controls of share groups, and what became of their records.
+"""Controls of share groups, and the states of their records.
 
 Thread: any for a served cluster; the driver's for a model.
 """
@@ -76,7 +76,7 @@ class ShareControls(Steering):
             }
 
     def remove_share_member(self, group: str, member: str) -> None:
-        """Have the coordinator forget a member; what it has acquired stays its own."""
+        """Have the coordinator forget a member; acquired records stay its own."""
         with self._change() as (cluster, now):
             found = cluster.state.share_groups[group]
             found.remove(found.members[member])

@@ -1,4 +1,4 @@
-"""A share group (KIP-932), as its coordinator keeps it: members, and who reads what.
+"""A share group (KIP-932), as its coordinator keeps it: members and assignments.
 
 The group's epoch grows with each change; the members follow with their heartbeats, and confirm
 nothing. Every partition is assigned to one member at least, and every member to one partition
@@ -143,7 +143,7 @@ class ShareGroup:
         self.remove(member)
 
     def remove(self, member: ShareMember) -> None:
-        """Remove a member; what it has acquired stays its own until the locks end."""
+        """Remove a member; acquired records stay its own until the locks end."""
         del self.members[member.member_id]
         self.targets.pop(member.member_id, None)
         self.epoch += 1

@@ -40,9 +40,9 @@ class InFlight:
     """One offset between start and end.
 
     Attributes:
-        size: How many offsets were acquired together with it for the first time.
+        size: Number of offsets that were acquired together with it for the first time.
         state: Its state.
-        count: How often it was delivered.
+        count: Number of its deliveries.
         owner: The member that holds it.
         until: When its lock ends.
     """
@@ -59,7 +59,7 @@ class Acquired(NamedTuple):
 
     first: int
     last: int
-    count: int
+    deliveries: int
 
 
 class Acknowledgement(NamedTuple):
@@ -76,7 +76,7 @@ class SharePartition:
     Attributes:
         start: The first offset that is not at its end.
         end: The offset after the last that was acquired ever.
-        records: What is known of the offsets between.
+        records: The offsets between.
         outcomes: How records have ended, by offset, for tests; a broker forgets them.
         leader: The broker whose locks these are.
     """
@@ -98,7 +98,7 @@ class SharePartition:
             self.let_go(settings)
 
     def let_go(self, settings: ShareSettings, owner: str | None = None) -> bool:
-        """Release what a member has acquired, or all members; False for nothing."""
+        """Release acquired records of a member, or of all; False for none."""
         held = [
             (offset, each)
             for offset, each in self.records.items()

@@ -1,4 +1,4 @@
-"""Share sessions of one broker: who fetches which partitions, over which connection.
+"""Share sessions of one broker: members, their partitions and connections.
 
 A session belongs to the connection that opened it: it is over when that ends. The broker counts
 its requests when it takes them up, and a refused one does not count.

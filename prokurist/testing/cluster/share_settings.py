@@ -3,7 +3,9 @@
 Thread: any; the values are immutable.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,15 +17,15 @@ class ShareSettings:
             end of each partition.
         read_committed: True for `share.isolation.level=read_committed`.
         lock_duration: Seconds for which acquired records are locked.
-        delivery_limit: How often a record is delivered before it is archived.
-        most_locks: How many records of a partition may be in flight.
+        delivery_limit: Deliveries of a record after which it is archived.
+        most_locks: The most records of a partition in flight.
         renews: True if locks can be renewed.
         session_timeout: The session of a member.
-        heartbeat_interval: How often a member is told to speak.
-        initializing: How long the coordinator takes for the state of a new partition; a member
-            that joins gets nothing of it before.
-        most_members: How many members a group may have.
-        most_sessions: How many share sessions a broker keeps.
+        heartbeat_interval: Seconds between two heartbeats of a member.
+        initializing: Seconds that the coordinator takes for the state of a new partition; a
+            member that joins gets nothing of it before.
+        most_members: The most members of a group.
+        most_sessions: The most share sessions of a broker.
     """
 
     from_earliest: bool = False
@@ -37,3 +39,44 @@ class ShareSettings:
     initializing: float = 0.05
     most_members: int = 200
     most_sessions: int = 2000
+
+
+PROPERTIES: Final = frozenset(
+    {
+        "share.auto.offset.reset",
+        "share.isolation.level",
+        "share.record.lock.duration.ms",
+        "share.delivery.count.limit",
+        "share.partition.max.record.locks",
+        "share.renew.acknowledge.enable",
+        "share.session.timeout.ms",
+        "share.heartbeat.interval.ms",
+    }
+)
+"""Properties of groups that the model heeds, and does not check or describe."""
+
+
+def configured(settings: ShareSettings, given: Mapping[str, str]) -> ShareSettings:
+    """The settings of a group with the properties that an administrator has set."""
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        match name:
+            case "share.auto.offset.reset":
+                changes["from_earliest"] = value == "earliest"
+            case "share.isolation.level":
+                changes["read_committed"] = value == "read_committed"
+            case "share.record.lock.duration.ms":
+                changes["lock_duration"] = int(value) / 1000
+            case "share.delivery.count.limit":
+                changes["delivery_limit"] = int(value)
+            case "share.partition.max.record.locks":
+                changes["most_locks"] = int(value)
+            case "share.renew.acknowledge.enable":
+                changes["renews"] = value == "true"
+            case "share.session.timeout.ms":
+                changes["session_timeout"] = int(value) / 1000
+            case "share.heartbeat.interval.ms":
+                changes["heartbeat_interval"] = int(value) / 1000
+            case _:
+                pass
+    return replace(settings, **changes)

@@ -18,7 +18,13 @@ from prokurist.assembly.admin import AdminSide
 from prokurist.assembly.consumer import ConsumerSide
 from prokurist.assembly.network_side import System, trace_of
 from prokurist.assembly.producer import ProducerSide
-from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
+from prokurist.assembly.share import ShareSide
+from prokurist.config import (
+    AdminConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    ShareConsumerConfig,
+)
 from prokurist.config.connection import ConnectionKeys
 from prokurist.events.waiter import Waiter
 from prokurist.network_thread.connections.authentication import Authenticator
@@ -121,6 +127,14 @@ class Administrator(Client[Wire]):
 
 
 @dataclass
+class Sharer(Client[Wire]):
+    """A share consumer's network side in the world."""
+
+    config: ShareConsumerConfig
+    side: ShareSide
+
+
+@dataclass
 class World(Generic[Wire]):
     """Brokers, clients and their time.
 
@@ -147,6 +161,7 @@ class World(Generic[Wire]):
         self.members: list[Member[Wire]] = []
         self.senders: list[Sender[Wire]] = []
         self.administrators: list[Administrator[Wire]] = []
+        self.sharers: list[Sharer[Wire]] = []
         self._turns_now = 0
         self._plans: list[tuple[float, Callable[[], object]]] = []
 
@@ -255,6 +270,33 @@ class World(Generic[Wire]):
         self.administrators.append(made)
         return made
 
+    def join_share(
+        self, config: ShareConsumerConfig, cap: Versions | None = None
+    ) -> Sharer[Wire]:
+        """A share consumer's network side; it runs from `start` on.
+
+        Args:
+            config: Its configuration.
+            cap: Upper bounds on versions.
+        """
+        network = self.network()
+        names = Names(self, network.wake)
+        helping = Helping(self, network.wake)
+        system = System(
+            clock=self.clock,
+            network=network,
+            resolver=names,
+            random=self.random,
+            software=SOFTWARE,
+            cap=cap,
+            authenticator=self._authenticator(config, helping),
+        )
+        trace = trace_of(config, "share-consumer", config.group_id, self.clock)
+        side = ShareSide(config, trace, system)
+        made = Sharer(side.thread, side.timer, network, names, helping, config, side)
+        self.sharers.append(made)
+        return made
+
     def _authenticator(self, config: ConnectionKeys, helping: Helping) -> Authenticator | None:
         if not config.security_protocol.startswith("SASL"):
             return None
@@ -279,7 +321,7 @@ class World(Generic[Wire]):
     @property
     def clients(self) -> list[Client[Wire]]:
         """All of them, consumers first."""
-        return [*self.members, *self.senders, *self.administrators]
+        return [*self.members, *self.senders, *self.administrators, *self.sharers]
 
     def at(self, moment: float, action: Callable[[], object]) -> None:
         """Have something happen at a moment, in any wait: a signal, another thread."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from prokurist import ConsumerRecord
-from prokurist.consumer.deserializing import Deserializers, of_record_and_bytes
+from prokurist.application.deserializing import Deserializers, of_record_and_bytes
 
 HEADERS = [("schema", b"7")]
 RECORD = ConsumerRecord("t", 0, 5, b"k", b"v", headers=HEADERS)

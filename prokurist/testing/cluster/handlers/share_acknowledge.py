@@ -1,4 +1,4 @@
-"""ShareAcknowledge: what became of records, and the end of a share session."""
+"""ShareAcknowledge: acknowledgements of records, and the end of a share session."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ RENEWS_FROM = 2
 
 
 class Outcome(NamedTuple):
-    """What became of the acknowledgements of a partition.
+    """Outcome of the acknowledgements of a partition.
 
     Attributes:
         where: The partition, or why this broker does not lead it.

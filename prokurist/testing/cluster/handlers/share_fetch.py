@@ -99,7 +99,7 @@ class ShareParked:
 
     Attributes:
         session: Its session.
-        outcomes: What became of its acknowledgements.
+        outcomes: Outcomes of its acknowledgements.
         until: When it is answered at the latest.
     """
 
@@ -170,7 +170,7 @@ class ShareParked:
                 {
                     "first_offset": each.first,
                     "last_offset": each.last,
-                    "delivery_count": each.count,
+                    "delivery_count": each.deliveries,
                 }
                 for each in acquired
             ],

@@ -6,10 +6,12 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode
 
 from prokurist.testing.cluster.answers import Context
+from prokurist.testing.cluster.configs import ResourceType
 from prokurist.testing.cluster.consumer_group import Refused
 from prokurist.testing.cluster.handlers.coordination import refusal
 from prokurist.testing.cluster.server_assignors import Part
 from prokurist.testing.cluster.share_group import LEAVING, ShareGroup
+from prokurist.testing.cluster.share_settings import configured
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.wire import Values
 
@@ -109,7 +111,9 @@ def share_group(state: State, request: Any) -> ShareGroup:
     if found is None:
         if request.member_epoch != 0:
             raise Refused(f"Group {name} not found.", ErrorCode.group_id_not_found)
-        found = state.share_groups[name] = ShareGroup(state.share_settings)
+        given = state.configs.of(ResourceType.GROUP, name)
+        settings = configured(state.share_settings, given)
+        found = state.share_groups[name] = ShareGroup(settings)
     return found
 
 

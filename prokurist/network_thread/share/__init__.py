@@ -1,0 +1,4 @@
+"""Records of a share group: fetched, and acknowledged, in one session with each broker.
+
+Thread: the network thread alone.
+"""
