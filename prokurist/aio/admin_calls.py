@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from prokurist.admin.lag import GroupLags
+    from prokurist.admin.plans import Destination, OffsetPlan
     from prokurist.admin.results import Listing, Results
     from prokurist.aio.task_admin import TaskAdmin
     from prokurist.config.secret import Secret
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         RemovedMember,
         ShareOffset,
     )
+    from prokurist.types.plans import ReassignmentPlan, ReassignmentProgress
     from prokurist.types.quorums import (
         FeatureLevels,
         FeatureUpdate,
@@ -927,6 +929,72 @@ class AdminCalls:
             "delete_share_offsets",
             group,
             topics,
+            timeout=timeout,
+        )
+        return found
+
+    async def plan_offsets(
+        self,
+        group: str,
+        to: Destination,
+        *,
+        partitions: Iterable[TopicPartition] | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> OffsetPlan:
+        """As `prokurist.admin.KafkaAdmin.plan_offsets`."""
+        found: OffsetPlan = await self._awaited(
+            "plan_offsets",
+            group,
+            to,
+            partitions=partitions,
+            timeout=timeout,
+        )
+        return found
+
+    async def plan_reassignment(
+        self,
+        topics: Iterable[str],
+        brokers: Iterable[int],
+        *,
+        rack_aware: bool = True,
+        timeout: float | timedelta | None = None,
+    ) -> ReassignmentPlan:
+        """As `prokurist.admin.KafkaAdmin.plan_reassignment`."""
+        found: ReassignmentPlan = await self._awaited(
+            "plan_reassignment",
+            topics,
+            brokers,
+            rack_aware=rack_aware,
+            timeout=timeout,
+        )
+        return found
+
+    async def start_reassignment(
+        self,
+        plan: ReassignmentPlan,
+        *,
+        throttle: int | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> Results[TopicPartition, ReassignmentAccepted]:
+        """As `prokurist.admin.KafkaAdmin.start_reassignment`."""
+        found: Results[TopicPartition, ReassignmentAccepted] = await self._awaited(
+            "start_reassignment",
+            plan,
+            throttle=throttle,
+            timeout=timeout,
+        )
+        return found
+
+    async def verify_reassignment(
+        self,
+        plan: ReassignmentPlan,
+        *,
+        timeout: float | timedelta | None = None,
+    ) -> ReassignmentProgress:
+        """As `prokurist.admin.KafkaAdmin.verify_reassignment`."""
+        found: ReassignmentProgress = await self._awaited(
+            "verify_reassignment",
+            plan,
             timeout=timeout,
         )
         return found
