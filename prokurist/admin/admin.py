@@ -264,8 +264,10 @@ class KafkaAdmin(
         as_seconds(timeout)
         self._check_usable("client_instance_id")
         require_push(on=self._built().telemetry is not None)
-        runner = self._runner()
-        return runner.drive(client_instance_id(runner, timeout))
+        return self._run(self._client_instance_id(timeout))
+
+    def _client_instance_id(self, timeout: float | timedelta) -> Steps["UUID"]:
+        return (yield from client_instance_id(self._runner(), timeout))
 
     def __repr__(self) -> str:
         # Printed with a traceback's locals, it may be one whose constructor has raised.

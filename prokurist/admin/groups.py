@@ -153,7 +153,12 @@ class Groups(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         work = GroupOffsetsToFetch(asked_partitions(groups), stable)
-        outcomes = self._ended("group_offsets", work, timeout)
+        return self._run(self._group_offsets(work, timeout))
+
+    def _group_offsets(
+        self, work: GroupOffsetsToFetch, timeout: float | timedelta | None
+    ) -> Steps[Results[str, Results[TopicPartition, OffsetAndMetadata | None]]]:
+        outcomes = yield from self._ask("group_offsets", work, timeout)
         return Results(
             "group_offsets",
             {

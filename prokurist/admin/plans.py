@@ -12,7 +12,8 @@ from prokurist.admin.arguments import listed, named, require_kind, require_name
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.moves import planned
 from prokurist.admin.records import partition_of, partitions_of
-from prokurist.admin.results import Results, value_of
+from prokurist.admin.results import Results
+from prokurist.application.driving import Steps
 from prokurist.errors import IllegalStateException
 from prokurist.events.admin.cluster import ClusterToDescribe
 from prokurist.events.admin.configs import ConfigsToAlter
@@ -113,16 +114,28 @@ class Plans(AdminCalls):
                 raise ValueError(f"`to` names no offset of {missing[0]}")
         elif exact is not None:
             asked = tuple(exact)
+        return self._run(self._plan_offsets(group, asked, to, exact, timeout))
+
+    def _plan_offsets(
+        self,
+        group: str,
+        asked: tuple[TopicPartition, ...] | None,
+        to: Destination,
+        exact: Mapping[TopicPartition, int] | None,
+        timeout: float | timedelta | None,
+    ) -> Steps[OffsetPlan]:
         deadline = self._until(timeout)
         look = GroupOffsetsToFetch({group: asked})
-        committed: dict[TopicPartition, Outcome] = value_of(
-            self._ended("plan_offsets", look, self._left(deadline))[group]
+        committed: dict[TopicPartition, Outcome] = yield from self._ask_one(
+            "plan_offsets", look, self._left(deadline)
         )
-        start = self._offsets_at(committed, OffsetSpec.EARLIEST, deadline)
-        end = self._offsets_at(committed, OffsetSpec.LATEST, deadline)
-        times = [start, end]
+        places = [int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)]
         if isinstance(to, datetime | timedelta):
-            times.append(self._offsets_at(committed, milliseconds_of(to), deadline))
+            places.append(milliseconds_of(to))
+        times: list[Mapping[TopicPartition, Outcome]] = []
+        for place in places:
+            work = OffsetsToList(dict.fromkeys(committed, place))
+            times.append((yield from self._ask("plan_offsets", work, self._left(deadline))))
         outcomes: dict[TopicPartition, Outcome] = {}
         for tp, before in committed.items():
             parts = [before, *(each[tp] for each in times)]
@@ -142,12 +155,6 @@ class Plans(AdminCalls):
                 )
             )
         return OffsetPlan(group, outcomes)
-
-    def _offsets_at(
-        self, partitions: Iterable[TopicPartition], time: int, deadline: Deadline
-    ) -> Mapping[TopicPartition, Outcome]:
-        work = OffsetsToList(dict.fromkeys(partitions, int(time)))
-        return self._ended("plan_offsets", work, self._left(deadline))
 
     # --- moves -------------------------------------------------------------------------
 
@@ -178,9 +185,24 @@ class Plans(AdminCalls):
         numbers = listed("brokers", brokers, example="[1, 2, 3]")
         for each in numbers:
             require_int("a broker's id", each, 31)
+        names = named("topics", topics, example='["orders"]')
+        return self._run(
+            self._plan_reassignment(names, numbers, timeout, rack_aware=rack_aware)
+        )
+
+    def _plan_reassignment(
+        self,
+        names: list[str],
+        numbers: list[int],
+        timeout: float | timedelta | None,
+        *,
+        rack_aware: bool,
+    ) -> Steps[ReassignmentPlan]:
         deadline = self._until(timeout)
-        described = self._described(named("topics", topics, example='["orders"]'), deadline)
-        cluster = self._one("plan_reassignment", ClusterToDescribe(), self._left(deadline))
+        described = yield from self._described(names, deadline)
+        cluster = yield from self._ask_one(
+            "plan_reassignment", ClusterToDescribe(), self._left(deadline)
+        )
         racks = {each.id: each.rack for each in cluster.brokers}
         gone = [each for each in numbers if each not in racks]
         if gone:
@@ -214,14 +236,23 @@ class Plans(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         require_kind("the plan", plan, ReassignmentPlan)
-        deadline = self._until(timeout)
         if throttle is not None:
             require_int("throttle", throttle)
             if not throttle:
                 raise ValueError("throttle is at least 1 byte a second: 0 would copy nothing")
-            self._alter("start_reassignment", throttled(plan, throttle), deadline)
+        return self._run(self._start_reassignment(plan, throttle, timeout))
+
+    def _start_reassignment(
+        self,
+        plan: ReassignmentPlan,
+        throttle: int | None,
+        timeout: float | timedelta | None,
+    ) -> Steps[Results[TopicPartition, ReassignmentAccepted]]:
+        deadline = self._until(timeout)
+        if throttle is not None:
+            yield from self._alter("start_reassignment", throttled(plan, throttle), deadline)
         work = PartitionsToReassign(dict(plan.after))
-        return self._results("start_reassignment", work, self._left(deadline))
+        return (yield from self._ask_all("start_reassignment", work, self._left(deadline)))
 
     def verify_reassignment(
         self, plan: ReassignmentPlan, *, timeout: float | timedelta | None = None
@@ -237,15 +268,20 @@ class Plans(AdminCalls):
             TimeoutException: The time is over.
         """
         require_kind("the plan", plan, ReassignmentPlan)
+        return self._run(self._verify_reassignment(plan, timeout))
+
+    def _verify_reassignment(
+        self, plan: ReassignmentPlan, timeout: float | timedelta | None
+    ) -> Steps[ReassignmentProgress]:
         deadline = self._until(timeout)
         look = ReassignmentsToList(partitions=tuple(plan.after))
-        moving = self._one("verify_reassignment", look, self._left(deadline))
+        moving = yield from self._ask_one("verify_reassignment", look, self._left(deadline))
         names = list(dict.fromkeys(tp.topic for tp in plan.after))
-        present = present_replicas(self._described(names, deadline))
+        present = present_replicas((yield from self._described(names, deadline)))
         at_rest = [tp for tp in plan.after if tp not in moving]
         done = tuple(tp for tp in at_rest if present.get(tp) == tuple(plan.after[tp]))
         if not moving:
-            self._alter("verify_reassignment", unthrottled(plan), deadline)
+            yield from self._alter("verify_reassignment", unthrottled(plan), deadline)
         return ReassignmentProgress(
             moving,
             done,
@@ -253,14 +289,14 @@ class Plans(AdminCalls):
             throttle_removed=not moving,
         )
 
-    def _described(self, names: list[str], deadline: Deadline) -> list[TopicDescription]:
+    def _described(self, names: list[str], deadline: Deadline) -> Steps[list[TopicDescription]]:
         """Describe topics, all of them.
 
         Raises:
             AdminException: One is not known.
         """
         asked: dict[str | UUID, None] = dict.fromkeys(names)
-        found: Results[str, TopicDescription] = self._results(
+        found: Results[str, TopicDescription] = yield from self._ask_all(
             "plan_reassignment", TopicsToDescribe(asked), self._left(deadline)
         )
         return list(found.check().values())
@@ -270,13 +306,14 @@ class Plans(AdminCalls):
         operation: str,
         changes: Mapping[ConfigResource, Mapping[str, ConfigChange]],
         deadline: Deadline,
-    ) -> None:
+    ) -> Steps[None]:
         """Alter configurations, all of them.
 
         Raises:
             AdminException: One could not be altered.
         """
-        self._results(operation, ConfigsToAlter(changes), self._left(deadline)).check()
+        work = ConfigsToAlter(changes)
+        (yield from self._ask_all(operation, work, self._left(deadline))).check()
 
 
 def exact_offsets(to: Any) -> dict[TopicPartition, int] | None:

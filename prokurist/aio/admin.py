@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from prokurist.admin.admin import CLOSE
 from prokurist.admin.topics import pages_of
@@ -25,6 +25,7 @@ from prokurist.types import PartitionInfo
 
 if TYPE_CHECKING:
     from typing import Unpack
+    from uuid import UUID
 
     from prokurist.config.typed import AdminKeywords
 
@@ -81,6 +82,16 @@ class KafkaAdmin(AdminCalls):
                         yield partition
 
         return each()
+
+    def metrics(self) -> dict[str, float]:
+        """As `prokurist.admin.KafkaAdmin.metrics`."""
+        return self._inner.metrics()
+
+    async def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """As `prokurist.admin.KafkaAdmin.client_instance_id`."""
+        asked: Any = self._inner.client_instance_id(timeout)
+        found: UUID = await asked
+        return found
 
     def health(self) -> ClientHealth:
         """As `prokurist.admin.KafkaAdmin.health`."""
