@@ -11,6 +11,7 @@ from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import asked_partitions
 from prokurist.admin.records import partitions_of
 from prokurist.admin.results import Results
+from prokurist.application.driving import Steps
 from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.share import (
     ShareOffsetsToAlter,
@@ -45,7 +46,12 @@ class Share(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         work = ShareOffsetsToDescribe(asked_partitions(groups))
-        outcomes = self._ended("share_offsets", work, timeout)
+        return self._run(self._share_offsets(work, timeout))
+
+    def _share_offsets(
+        self, work: ShareOffsetsToDescribe, timeout: float | timedelta | None
+    ) -> Steps[Results[str, Results[TopicPartition, ShareOffset]]]:
+        outcomes = yield from self._ask("share_offsets", work, timeout)
         return Results(
             "share_offsets",
             {
