@@ -50,7 +50,7 @@ class Share(AdminCalls):
 
     def _share_offsets(
         self, work: ShareOffsetsToDescribe, timeout: float | timedelta | None
-    ) -> Steps[Results[str, Results[TopicPartition, ShareOffset]]]:
+    ) -> Steps[Results[str, Results[TopicPartition, ShareOffset | None]]]:
         outcomes = yield from self._ask("share_offsets", work, timeout)
         return Results(
             "share_offsets",
