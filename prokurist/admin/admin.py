@@ -29,18 +29,27 @@ from prokurist.application.caller_counters import CLOSED, CallerCounters
 from prokurist.application.health import ClientHealth
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.single_thread_guard import PROCESS
+from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.admin import AdminSide, open_admin_side
+from prokurist.assembly.counted_core import CountedCore
 from prokurist.config import AdminConfig
 from prokurist.errors import KafkaException
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.application_events import Close
 from prokurist.events.call import Call
-from prokurist.events.clock import CallersClock, Deadline, MonotonicClock, as_seconds
+from prokurist.events.clock import (
+    CallersClock,
+    Deadline,
+    MonotonicClock,
+    as_seconds,
+    epoch_milliseconds,
+)
 from prokurist.events.log_events import CLIENT_CLOSED, CLIENT_STARTED
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
     from typing import Unpack
+    from uuid import UUID
 
     from prokurist.config.typed import AdminKeywords
 
@@ -93,6 +102,7 @@ class KafkaAdmin(
         try:
             self._wire(settings, clock, side)
             side.thread.start()
+            self._counted.started = epoch_milliseconds()
             at_exit.remember(self, KafkaAdmin._close_at_exit, side.trace)
             servers = ",".join(
                 f"{each.host}:{each.port}" for each in settings.bootstrap_servers
@@ -119,6 +129,12 @@ class KafkaAdmin(
         self._closing = threading.RLock()
         self._default = config.default_api_timeout_ms / 1000
         self._counters = CallerCounters()
+        self._counted = CountedCore(config, side, self._counters, clock)
+        if side.telemetry is not None:
+            # Imported here, as for `metrics`: the network thread imports nothing later.
+            from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
+
+            side.telemetry.source = TelemetrySource(self._counted, side.time_of_day)
 
     # --- its end -----------------------------------------------------------------------------
 
@@ -199,6 +215,41 @@ class KafkaAdmin(
     def health(self) -> ClientHealth:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
         return self._built().health(ClientHealth, self._clock.now())
+
+    def metrics(self) -> dict[str, float]:
+        """Return the counters of this client: from any thread, at once, also after `close`.
+
+        The keys are those of the exposition that Prometheus scrapes, without `client_id`:
+        `prokurist_connections`. See docs/metrics.md for what every client has.
+
+        Raises:
+            ForkedClientError: It was built before a fork.
+        """
+        if PROCESS.id != self._process:
+            self._check_usable("metrics")
+        # Imported here, so that only this call loads the catalogue: the core only counts.
+        from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
+
+        return as_mapping(self._counted)
+
+    def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """The id under which brokers know the metrics that this client pushes (KIP-714).
+
+        A broker gives it, once.
+
+        Args:
+            timeout: Seconds; there is no default.
+
+        Raises:
+            IllegalStateException: `enable.metrics.push` is off, or the client is closed.
+            TimeoutException: The time is over.
+            UnsupportedVersionException: The brokers take no metrics.
+        """
+        as_seconds(timeout)
+        self._check_usable("client_instance_id")
+        require_push(on=self._built().telemetry is not None)
+        runner = self._runner()
+        return runner.drive(client_instance_id(runner, timeout))
 
     def __repr__(self) -> str:
         # Printed with a traceback's locals, it may be one whose constructor has raised.

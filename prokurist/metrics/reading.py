@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Protocol
 
 from prokurist.application.caller_counters import CallerCounters
+from prokurist.assembly.counted_core import CountedCore
 from prokurist.assembly.network_side import NetworkSide
 from prokurist.config.connection import ConnectionKeys
 from prokurist.consumer.consumer_counters import CountedConsumer
@@ -179,19 +180,19 @@ class ProducerReading(ClientReading):
         self.counters: ProduceCounters = client.side.endings.counters
 
 
-def reading_of(
-    client: object, most: int = MOST_PARTITIONS
-) -> ConsumerReading | ProducerReading:
+def reading_of(client: object, most: int = MOST_PARTITIONS) -> ClientReading:
     """Read a client.
 
     Args:
-        client: A counted consumer or producer.
+        client: A counted consumer or producer, or the core of another client.
         most: How many partitions of a consumer have series of their own.
     """
     if isinstance(client, CountedProducer):
         return ProducerReading(client)
     if isinstance(client, CountedConsumer):
         return ConsumerReading(client, most)
+    if isinstance(client, CountedCore):
+        return ClientReading(client)
     raise TypeError(f"{client!r} is no client")
 
 

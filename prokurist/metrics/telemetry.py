@@ -7,21 +7,32 @@ Invariants: the client is held weakly, so that one that was not closed is collec
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import ref
 
+from prokurist.assembly.counted_core import CountedCore
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics import of_calls, of_consumer, of_network, of_producer, otlp
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.otlp import Attributes, Measured
 from prokurist.metrics.reading import reading_of
-from prokurist.metrics.telemetry_rows import CONSUMER, PRODUCER, SUMS, Measure, TelemetryRow
+from prokurist.metrics.telemetry_rows import (
+    ADMIN,
+    CONSUMER,
+    PRODUCER,
+    SUMS,
+    Measure,
+    TelemetryRow,
+)
 from prokurist.producer.producer_counters import CountedProducer
 from prokurist.version import VERSION
 
 SCOPE: Final = ("prokurist", VERSION)
 HOUR: Final = 3600.0
+
+Pushing: TypeAlias = CountedConsumer | CountedProducer | CountedCore
+"""Clients that push metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +126,16 @@ class TelemetrySource:
         time_of_day: Milliseconds since the epoch.
     """
 
-    def __init__(
-        self, client: CountedConsumer | CountedProducer, time_of_day: Callable[[], int]
-    ) -> None:
+    def __init__(self, client: Pushing, time_of_day: Callable[[], int]) -> None:
         self._client = ref(client)
         self._time_of_day = time_of_day
-        consumes = isinstance(client, CountedConsumer)
-        self._rows = CONSUMER if consumes else PRODUCER
-        own: tuple[Metric[Any], ...] = of_consumer.ROWS if consumes else of_producer.ROWS
+        own: tuple[Metric[Any], ...] = ()
+        if isinstance(client, CountedConsumer):
+            self._rows, own = CONSUMER, of_consumer.ROWS
+        elif isinstance(client, CountedProducer):
+            self._rows, own = PRODUCER, of_producer.ROWS
+        else:
+            self._rows = ADMIN
         self._catalogue = {
             each.name.removeprefix("prokurist_"): each
             for each in (*of_calls.ROWS, *of_network.ROWS, *own)
@@ -246,7 +259,7 @@ def attributes_of(by: str, labels: Mapping[str, str]) -> Iterator[tuple[str, str
         yield by, labels[by]
 
 
-def labels_of(client: CountedConsumer | CountedProducer) -> dict[str, str]:
+def labels_of(client: Pushing) -> dict[str, str]:
     """Return the resource labels of the client that brokers do not know already (KIP-714)."""
     labels = {"client_rack": client.config.client_rack}
     if isinstance(client, CountedConsumer):

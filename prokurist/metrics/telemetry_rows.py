@@ -250,6 +250,11 @@ CONSUMER: Final[tuple[TelemetryRow, ...]] = (
     *of_network("consumer"),
 )
 
+ADMIN: Final[tuple[TelemetryRow, ...]] = (
+    *wanted_first("admin-client"),
+    *of_network("admin-client"),
+)
+
 GROUP: Final = "producer-metrics"
 TOPIC: Final = "producer-topic-metrics"
 

@@ -30,12 +30,12 @@ def command(kafka: RealKafka, *words: object, text: str = "") -> tuple[int, str,
     given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
     try:
         with redirect_stdout(out), redirect_stderr(told):
-            code = main([*map(str, words), "-b", kafka.bootstrap])
+            code = main([*map(str, words), "-b", kafka.bootstrap, "--timeout", "40"])
     finally:
         sys.stdin = given
-    written = [each.buffer for each in (out, told)]
-    texts = [each.getvalue().decode() for each in written if isinstance(each, io.BytesIO)]
-    return code, texts[0], texts[1]
+    for each in (out, told):
+        each.seek(0)
+    return code, out.read(), told.read()
 
 
 def rows(kafka: RealKafka, *words: object, text: str = "") -> list[dict[str, object]]:
@@ -78,7 +78,9 @@ def test_a_future_that_nobody_reads_is_done(prokurist_kafka: RealKafka, tmp_path
     assert "unread" in {row["topic"] for row in rows(prokurist_kafka, "topics")}
 
 
-def test_commands_change_topics_and_records(prokurist_kafka: RealKafka) -> None:
+def test_commands_change_topics_and_records(
+    prokurist_kafka: RealKafka, tmp_path: Path
+) -> None:
     """B675, B676, B677, B679, B680: on a cluster of one node."""
     kafka = prokurist_kafka
     [made] = rows(kafka, "topics", "create", "by-hand", "-n", 2, "-c", "retention.ms=60000")
@@ -98,7 +100,9 @@ def test_commands_change_topics_and_records(prokurist_kafka: RealKafka) -> None:
         "cleanup.policy": "delete,compact",
         "segment.ms": "60000",
     }
-    command(kafka, "produce", "-t", "by-hand", "-p", 0, "-k", "key", text="one\ntwo\nthree\n")
+    lines = tmp_path / "lines"
+    lines.write_text("one\ntwo\nthree\n", "utf-8")
+    command(kafka, "produce", "-t", "by-hand", "-p", 0, "-k", "key", "-l", lines)
     rows(kafka, "records", "delete", "-t", "by-hand", "-p", 0, "--before", 2, "--yes")
     assert rows(kafka, "topics", "-t", "by-hand")[0]["beginning"] == 2
     assert command(kafka, "elect", "-t", "by-hand")[0] == 0
@@ -113,11 +117,15 @@ def test_commands_change_topics_and_records(prokurist_kafka: RealKafka) -> None:
     assert rows(kafka, "transactions") == []
 
 
-def test_commands_administer_groups_and_access(prokurist_kafka: RealKafka) -> None:
+def test_commands_administer_groups_and_access(
+    prokurist_kafka: RealKafka, tmp_path: Path
+) -> None:
     """B681, B682: offsets and groups, users and quotas; no authorizer is there for ACLs."""
     kafka = prokurist_kafka
     kafka.create_topic("grouped", partitions=1)
-    command(kafka, "produce", "-t", "grouped", text="one\ntwo\n")
+    lines = tmp_path / "lines"
+    lines.write_text("one\ntwo\n", "utf-8")
+    command(kafka, "produce", "-t", "grouped", "-l", lines)
     words = ("consume", "-t", "grouped", "-G", "hands", "-o", "beginning", "-c", 1)
     assert command(kafka, *words)[0] == 0
     assert "hands" in {row["group"] for row in rows(kafka, "groups")}

@@ -302,6 +302,19 @@ def test_lag_in_one_call(world: World, admin: KafkaAdmin) -> None:
     assert only.total("audit") == 9
 
 
+def test_brokers_without_share_groups(admin: KafkaAdmin) -> None:
+    """B636: an error of each item, which names what the broker lacks; nothing is created."""
+    admin.alter_offsets("idle", {ORDERS[0]: 5}).check()
+    found = admin.share_offsets(["idle"])
+    assert isinstance(found.errors["idle"], UnsupportedVersionException)
+    assert "DescribeShareGroupOffsets" in str(found.errors["idle"])
+    altered = admin.alter_share_offsets("new", dict.fromkeys(ORDERS, 1))
+    assert altered.errors.keys() == set(ORDERS)
+    deleted = admin.delete_share_offsets("new", ["orders"])
+    assert isinstance(deleted.errors["orders"], UnsupportedVersionException)
+    assert {each.group_id for each in admin.list_groups()} == {"idle"}
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -26,11 +26,8 @@ from prokurist.network_thread.error_actions import METADATA, Action, table
 from prokurist.network_thread.operations.operation import Withdrawn, all_of, begin
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer
 from prokurist.network_thread.wire.admin.group_descriptions import (
+    REQUEST_BY_KIND,
     DescribeClassicGroups,
-    DescribeConsumerGroups,
-    DescribeNewGroups,
-    DescribeShareGroups,
-    DescribeStreamsGroups,
 )
 from prokurist.network_thread.wire.admin.groups import (
     DeleteGroups,
@@ -189,13 +186,6 @@ async def offsets_topic_is_missing(job: AdminJob) -> bool:
 
 # --- descriptions ----------------------------------------------------------------------
 
-REQUESTS: Final[Mapping[str, type[DescribeClassicGroups | DescribeNewGroups]]] = {
-    GroupKind.CLASSIC: DescribeClassicGroups,
-    GroupKind.CONSUMER: DescribeConsumerGroups,
-    GroupKind.SHARE: DescribeShareGroups,
-    GroupKind.STREAMS: DescribeStreamsGroups,
-}
-
 
 async def refuse_without_groups(job: AdminJob) -> None:
     """Refuse all groups of a cluster that has none."""
@@ -255,7 +245,7 @@ def groups_to_describe(job: AdminJob, items: Items, seconds: float) -> Request[A
     """Describe groups, all of one kind."""
     del seconds
     kind, _ = job.notes[next(iter(items))]
-    return REQUESTS.get(kind, DescribeClassicGroups)(tuple(items), job.work.operations)
+    return REQUEST_BY_KIND.get(kind, DescribeClassicGroups)(tuple(items), job.work.operations)
 
 
 # --- offsets ---------------------------------------------------------------------------

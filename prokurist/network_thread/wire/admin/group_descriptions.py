@@ -3,7 +3,7 @@
 Thread: any; frozen values.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -246,6 +246,15 @@ class DescribeStreamsGroups(DescribeNewGroups):
                 target=tasks_of(row["target_assignment"]),
             ),
         )
+
+
+REQUEST_BY_KIND: Final[Mapping[str, type[DescribeClassicGroups | DescribeNewGroups]]] = {
+    GroupKind.CLASSIC: DescribeClassicGroups,
+    GroupKind.CONSUMER: DescribeConsumerGroups,
+    GroupKind.SHARE: DescribeShareGroups,
+    GroupKind.STREAMS: DescribeStreamsGroups,
+}
+"""The request for each kind of group."""
 
 
 def partitions_of(assignment: Body) -> frozenset[TopicPartition]:

@@ -19,6 +19,8 @@ from kio.serial import entity_writer
 
 from prokurist.network_thread.wire.request import Request
 from tests.unit.network_thread.wire import (
+    admin_access_exchanges,
+    admin_group_exchanges,
     admin_replica_exchanges,
     admin_topic_exchanges,
     cluster_exchanges,
@@ -126,6 +128,8 @@ ALL = (
     + sasl_exchanges.EXCHANGES
     + admin_topic_exchanges.EXCHANGES
     + admin_replica_exchanges.EXCHANGES
+    + admin_group_exchanges.EXCHANGES
+    + admin_access_exchanges.EXCHANGES
 )
 CASES = tuple(Case(exchange, v) for exchange in ALL for v in exchange.versions)
 
