@@ -78,9 +78,7 @@ def test_a_future_that_nobody_reads_is_done(prokurist_kafka: RealKafka, tmp_path
     assert "unread" in {row["topic"] for row in rows(prokurist_kafka, "topics")}
 
 
-def test_commands_change_topics_and_records(
-    prokurist_kafka: RealKafka, tmp_path: Path
-) -> None:
+def test_commands_change_topics_and_records(prokurist_kafka: RealKafka, tmp_path: Path) -> None:
     """B675, B676, B677, B679, B680: on a cluster of one node."""
     kafka = prokurist_kafka
     [made] = rows(kafka, "topics", "create", "by-hand", "-n", 2, "-c", "retention.ms=60000")
