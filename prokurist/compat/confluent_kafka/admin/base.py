@@ -79,9 +79,6 @@ class AdminBase(Face):
     def __bool__(self) -> bool:
         return True
 
-    def __repr__(self) -> str:
-        return f"AdminClient({self.__dict__.get('_calls')!r})"
-
     # --- within ----------------------------------------------------------------------------
 
     def _open(self) -> KafkaAdmin:

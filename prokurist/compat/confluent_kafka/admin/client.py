@@ -495,6 +495,9 @@ class AdminClient(GroupCalls, AccessCalls):
         with converted():
             return admin.describe_cluster(timeout=seconds(timeout, self._wait)).cluster_id
 
+    def __repr__(self) -> str:
+        return f"AdminClient({self.__dict__.get('_calls')!r})"
+
 
 def _whole(
     resource: ConfigResource, present: Mapping[str, OurEntry]

@@ -88,7 +88,7 @@ class NewTopic(_New):
 
     @property
     def num_partitions(self) -> int:
-        """How many partitions; −1 for the brokers' default."""
+        """The number of partitions; −1 for the brokers' default."""
         return self._num_partitions
 
     @property
@@ -162,7 +162,7 @@ class NewPartitions(_New):
 
     @property
     def new_total_count(self) -> int:
-        """How many partitions, those that there are included."""
+        """The number of partitions, those that there are included."""
         return self._new_total_count
 
     def _place(self) -> tuple[Any, ...]:

@@ -67,7 +67,7 @@ __all__ = [
     "UserScramCredentialUpsertion",
 ]
 
-_TRANSACTIONS: Final = "KafkaAdmin of prokurist has no transactions yet"
+_TRANSACTIONS: Final = "prokurist.KafkaAdmin lists, describes and aborts transactions"
 _LEFT_OUT: Final = MappingProxyType(
     {
         **dict.fromkeys(("AbortTransactionSpec", "PartitionProducerState"), _TRANSACTIONS),

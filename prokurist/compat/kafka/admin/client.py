@@ -18,7 +18,7 @@ from prokurist.compat.kafka.settings import admin_settings
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.clock import CallersClock, MonotonicClock
 
-_TRANSACTIONS: Final = "KafkaAdmin of prokurist has no transactions yet"
+_TRANSACTIONS: Final = "prokurist.KafkaAdmin lists, describes and aborts transactions"
 _VERSIONS: Final = "versions are negotiated with each broker: `prokurist doctor` tells them"
 
 
