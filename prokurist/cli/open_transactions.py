@@ -87,7 +87,7 @@ class OpenTransaction:
 
 @dataclass(slots=True)
 class OpenTransactions:
-    """What brokers tell of the open transactions in some topics.
+    """Open transactions in some topics, as far as brokers tell of them.
 
     Attributes:
         found: The transactions, by partition and offset.

@@ -25,6 +25,7 @@ def at_epoch(world: World, producer: KafkaProducer, epoch: int) -> ProducerId:
 
 def manager_of(producer: KafkaProducer) -> TransactionManager:
     """The part that ends its transactions."""
+    assert producer._side is not None
     managers = producer._side.thread._managers
     return next(each for each in managers if isinstance(each, TransactionManager))
 

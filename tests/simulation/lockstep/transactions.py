@@ -164,7 +164,7 @@ def a_send_races_a_commit(stage: Stage) -> None:
         played.world.control.fail("Produce", NOT_ENOUGH_REPLICAS)
         assert played.outcome(lambda: played.producer.commit_transaction(LONG)) is None
         for delivery in tuple(taken):
-            assert delivery.done, "the commit has returned before a record of it"
+            assert delivery.done(), "the commit has returned before a record of it"
         assert played.kept == "CompleteCommit"
 
     def sender() -> None:
@@ -187,7 +187,7 @@ def a_send_races_an_abort(stage: Stage) -> None:
 
     def body(played: Played) -> None:
         assert played.outcome(lambda: played.producer.abort_transaction(LONG)) is None
-        assert all(each.done for each in taken), "a record is left"
+        assert all(each.done() for each in taken), "a record is left"
         assert played.kept == "CompleteAbort"
 
     def sender() -> None:

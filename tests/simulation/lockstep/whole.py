@@ -17,7 +17,7 @@ from prokurist.testing.virtual_time.world import Client
 from tests.simulation.lockstep.points import SteppedRLock
 from tests.simulation.lockstep.stage import Stage
 from tests.simulation.quiescence import check_closed
-from tests.simulation.world import BUILT, Clock, SimulatedNetwork, World
+from tests.simulation.world import BUILT, Clock, Member, Sender, SimulatedNetwork, World
 
 
 class StageClock(Clock):
@@ -111,7 +111,8 @@ class StageWorld(World):
 
     def judge(self, *, mortal: bool = False) -> None:
         """See that nothing is left, and that no thread died that was not to."""
-        for member in self.clients:
+        members: list[Member | Sender] = [*self.members, *self.senders]
+        for member in members:
             if member.thread.died_of is not None and not mortal:
                 raise AssertionError("the thread died") from member.thread.died_of
             check_closed(member)
