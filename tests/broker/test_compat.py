@@ -75,12 +75,15 @@ def test_the_pages_programs_print_what_the_peers_do(
 
 
 @pytest.mark.parametrize(
-    "name", ["aiokafka", "confluent_kafka", "confluent_kafka_aio", "kafka"]
+    "name", ["aiokafka", "aiokafka_admin", "confluent_kafka", "confluent_kafka_aio", "kafka"]
 )
 def test_every_call_prints_what_the_peers_do(
     name: str, prokurist_kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """B331, B332, B361, B363, B364, B365, B450, B451, B716, B733: a walk through all calls."""
+    """A walk through all calls.
+
+    B331, B332, B361, B363, B364, B365, B450, B451, B716, B733, B736.
+    """
     text = (HERE / f"{name}_calls.py").read_text("utf-8")
     theirs = text.replace("prokurist.compat.", "")
     before = printed(theirs, prokurist_kafka, tmp_path, peer=True)
