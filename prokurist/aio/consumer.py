@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 HURRY: Final = 1.5
 """Seconds for the `close` of an `async with` block that a cancelled task leaves."""
 
+LOOK_AT_CLOCK: Final = 8
+"""Quick steps of an iteration between two looks whether other tasks are due for a turn."""
+
 SHARE_TO_LEAVE: Final = 0.5
 """Share of the time of a `close` for a call that reads to end in."""
 
@@ -187,9 +190,13 @@ class KafkaConsumer(ConsumerCore):
         record: ConsumerRecord | None
         while (record := await self._slow_step("records", idle)) is not None:
             yield record
-            step = self._hand.step
+            step, steps = self._hand.step, 0
             while (record := step()) is not None:
                 yield record
+                # Before the next one is asked for: the work on this one may have taken long.
+                steps += 1
+                if steps % LOOK_AT_CLOCK == 0:
+                    await self._turns.give_way()
 
     async def _slow_step(self, operation: str, seconds: float) -> "ConsumerRecord | None":
         """Make a slow step of an iteration, with all checks and a wait."""

@@ -1,6 +1,8 @@
 """Clients for coroutines on a real Kafka."""
 
 import asyncio
+import gc
+import time
 from typing import Any
 
 import pytest
@@ -88,6 +90,45 @@ def test_transactions_of_coroutines(prokurist_kafka: RealKafka) -> None:
             assert values == [b"committed"]
 
     run(main())
+
+
+def test_other_tasks_have_turns_beside_a_busy_poll(prokurist_kafka: RealKafka) -> None:
+    """B712: between two turns of the loop little of the processor is used, by any thread."""
+    topic = prokurist_kafka.unique_topic(partitions=3)
+    records, mark = 200_000, 0.015
+
+    async def main() -> None:
+        async with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
+            for _ in range(records // 5000):
+                await producer.send_many(topic, [bytes(100)] * 5000)
+        stretches: list[float] = []
+
+        async def beat() -> None:
+            used = time.process_time()
+            while True:
+                await asyncio.sleep(0)
+                stretches.append(time.process_time() - used)
+                used += stretches[-1]
+
+        async with KafkaConsumer(
+            bootstrap_servers=prokurist_kafka.bootstrap, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.assign([TopicPartition(topic, number) for number in range(3)])
+            await consumer.poll(10.0)
+            gc.collect()
+            gc.freeze()
+            beating = asyncio.create_task(beat())
+            read = 0
+            while read < records - 500:
+                found = await consumer.poll(10.0)
+                read += len([each.value for each in found])
+            beating.cancel()
+            gc.unfreeze()
+        assert len(stretches) > 20
+        # Both threads may work at once: what one of them does alone is below half of it.
+        assert max(stretches) < 2 * mark
+
+    asyncio.run(main())
 
 
 def test_topics_are_administered_in_tasks(prokurist_kafka: RealKafka) -> None:

@@ -80,6 +80,7 @@ def test_the_pages_programs_print_what_the_peers_do(
     ("name", "calls"),
     [
         ("aiokafka", "calls"),
+        ("aiokafka_admin", "calls"),
         ("confluent_kafka", "calls"),
         ("confluent_kafka", "admin"),
         ("confluent_kafka_aio", "calls"),
@@ -90,7 +91,10 @@ def test_the_pages_programs_print_what_the_peers_do(
 def test_every_call_prints_what_the_peers_do(
     name: str, calls: str, prokurist_kafka: RealKafka, tmp_path: Path
 ) -> None:
-    """B331, B332, B361, B363, B364, B365, B450, B451, B670, B673, B716, B733: by both."""
+    """A walk through all calls, by both.
+
+    B331, B332, B361, B363, B364, B365, B450, B451, B670, B673, B716, B733, B736.
+    """
     text = (HERE / f"{name}_{calls}.py").read_text("utf-8")
     theirs = text.replace("prokurist.compat.", "")
     before = printed(theirs, prokurist_kafka, tmp_path, peer=True)

@@ -455,6 +455,35 @@ def test_a_busy_consumer_gives_way() -> None:
     run(world, main())
 
 
+def test_an_iteration_lets_other_tasks_run_amid_its_records() -> None:
+    """B712: also where the work on each takes a moment, and none of them is waited for."""
+    world = filled(200)
+
+    async def main() -> None:
+        async with reader(world) as client:
+            client.assign(A)
+            turns = 0
+
+            async def other() -> None:
+                nonlocal turns
+                while True:
+                    await asyncio.sleep(0)
+                    turns += 1
+
+            task = asyncio.create_task(other())
+            offsets, before = [], 0
+            async for record in client.records(idle_timeout=1.0):
+                before = before or turns
+                offsets.append(record.offset)
+                world.clock.time += 0.001  # The work on it.
+                if record.offset == 150:
+                    assert turns - before >= 150 / 8 - 2
+            assert offsets == list(range(200))
+            task.cancel()
+
+    run(world, main())
+
+
 def test_tracked_records_are_awaited() -> None:
     """B704: workers tell what is done, and a task waits for them."""
     world = filled(10)

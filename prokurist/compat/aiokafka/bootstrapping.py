@@ -5,11 +5,9 @@ Thread: the event loop's.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from prokurist.compat.aiokafka.errors import KafkaConnectionError
-from prokurist.consumer.health import Health
-from prokurist.producer.health import ProducerHealth
 
 T = TypeVar("T")
 
@@ -17,9 +15,26 @@ LOOK: Final = 0.1
 """Seconds between two looks whether all brokers are out of reach."""
 
 
-async def answered(
-    asked: Coroutine[Any, Any, T], health: Callable[[], Health | ProducerHealth]
-) -> T:
+class Reached(Protocol):
+    """The part of a client's health that says whether brokers can be reached."""
+
+    @property
+    def answer_age(self) -> float | None:
+        """Seconds since a broker answered last; None before the first answer."""
+        ...
+
+    @property
+    def unreachable_for(self) -> float | None:
+        """Seconds without a reachable broker."""
+        ...
+
+    @property
+    def last_error(self) -> str | None:
+        """The last error of a connection."""
+        ...
+
+
+async def answered(asked: Coroutine[Any, Any, T], health: Callable[[], Reached]) -> T:
     """Wait for an answer; not for long where no broker can be reached.
 
     Args:
@@ -40,7 +55,7 @@ async def answered(
     return await task
 
 
-def require_reachable(found: Health | ProducerHealth) -> None:
+def require_reachable(found: Reached) -> None:
     """Refuse to go on where no broker has answered and none can be reached.
 
     Raises:

@@ -11,7 +11,7 @@ from prokurist.compat.aiokafka.errors import KafkaConfigurationError
 from prokurist.compat.aiokafka.helpers import SslFiles
 from prokurist.compat.brokers import read_brokers
 from prokurist.compat.user_code import Partitioner
-from prokurist.config import ConsumerConfig, ProducerConfig
+from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig
 from prokurist.errors import ConfigException, ConfigWarning
 
 MOST: Final = 1000
@@ -159,6 +159,21 @@ def producer_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], Produce
     for key in ("key_serializer", "value_serializer"):
         keys.pop(key, None)  # The face calls them itself.
     found: ProducerConfig = checked(ProducerConfig, keys)
+    return keys, found
+
+
+def admin_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], AdminConfig]:
+    """Read an admin client's configuration.
+
+    Returns:
+        What the client below reads, and what it comes to.
+
+    Raises:
+        KafkaConfigurationError: It has every fault and the way out.
+    """
+    keys = connection_keys({**ADMIN, **given})
+    keys.setdefault("default_api_timeout_ms", keys["request_timeout_ms"])
+    found: AdminConfig = checked(AdminConfig, keys)
     return keys, found
 
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import aiokafka as real
+import aiokafka.admin as real_admin
 import aiokafka.errors as real_errors
 import aiokafka.helpers as real_helpers
 import aiokafka.structs as real_structs
@@ -17,9 +18,10 @@ import pytest
 from prokurist import ConfigWarning
 from prokurist import errors as our_errors
 from prokurist.compat import aiokafka as face
-from prokurist.compat.aiokafka import errors, helpers, structs
+from prokurist.compat.aiokafka import admin, errors, helpers, structs
 from prokurist.compat.aiokafka.abc import AbstractTokenProvider
 from prokurist.compat.aiokafka.settings import (
+    ADMIN,
     CONSUMER,
     MOST,
     PRODUCER,
@@ -30,6 +32,7 @@ from prokurist.compat.aiokafka.settings import (
 CLASSES: list[tuple[Any, Any]] = [
     (real.AIOKafkaConsumer, face.AIOKafkaConsumer),
     (real.AIOKafkaProducer, face.AIOKafkaProducer),
+    (real_admin.AIOKafkaAdminClient, admin.AIOKafkaAdminClient),
 ]
 OURS: Mapping[str, object] = {
     "acks": None,
@@ -63,7 +66,12 @@ def test_each_method_takes_what_aiokafkas_takes(theirs: Any, ours: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "table"), [(real.AIOKafkaConsumer, CONSUMER), (real.AIOKafkaProducer, PRODUCER)]
+    ("theirs", "table"),
+    [
+        (real.AIOKafkaConsumer, CONSUMER),
+        (real.AIOKafkaProducer, PRODUCER),
+        (real_admin.AIOKafkaAdminClient, ADMIN),
+    ],
 )
 def test_each_keyword_has_aiokafkas_default(theirs: Any, table: Mapping[str, object]) -> None:
     """B717: the keywords of the constructors."""
@@ -82,6 +90,7 @@ def test_each_keyword_has_aiokafkas_default(theirs: Any, table: Mapping[str, obj
     ("theirs", "ours"),
     [
         (real, face),
+        (real_admin, admin),
         (real_structs, structs),
         (real_helpers, helpers),
         (import_module("aiokafka.abc"), import_module("prokurist.compat.aiokafka.abc")),
