@@ -6,8 +6,9 @@ from typing import Final
 FACES: Final = ("confluent-kafka", "kafka-python")
 CLIENTS: Final[Mapping[str, Sequence[str]]] = {
     "core": ("core",),
+    "aio": ("aio",),
     "faces": FACES,
-    "all": ("core", *FACES),
+    "all": ("core", "aio", *FACES),
     **{each: (each,) for each in FACES},
 }
 """By what a command is given: clients that take their turns."""

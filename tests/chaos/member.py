@@ -27,7 +27,8 @@ from prokurist import (
     errors,
 )
 from tests.chaos.journal import Journal
-from tests.chaos.readers import CALL, CLOSE, EVERY, POLL, READERS, REFUSED, Came, Hiccup
+from tests.chaos.kinds import READERS
+from tests.chaos.readers import CALL, CLOSE, EVERY, POLL, REFUSED, Came, Hiccup
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
 from tests.oracles.watching import requests_of
 from tests.soak.lateness import starved_since, thread_waits

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.chaos.journal import Event, Reading
+from tests.chaos.kinds import READERS
 from tests.chaos.member import Duty
 from tests.chaos.nursery import AnyDuty, Nursery
-from tests.chaos.readers import READERS
 from tests.chaos.schedule import SLOTS, Blow, blows
 from tests.chaos.verdict import Life
 

@@ -405,11 +405,3 @@ class KafkaPythonReader(Reader):
 def came_of(record: Any) -> Came:
     """A record of kafka-python's."""
     return Came(record.partition, record.offset, record.value)
-
-
-READERS: Final[Mapping[str, type[Reader]]] = {
-    "core": CoreReader,
-    "confluent-kafka": ConfluentReader,
-    "kafka-python": KafkaPythonReader,
-}
-"""Readers by the client whose names they have."""

@@ -8,7 +8,7 @@ Invariants: errors are raised as ours, so that one journal and one judge do for 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from prokurist import KafkaProducer
 from prokurist.compat import confluent_kafka, kafka
@@ -258,11 +258,3 @@ def ours() -> Iterator[None]:
         if isinstance(error.__cause__, KafkaException):
             raise error.__cause__ from None
         raise
-
-
-SENDERS: Final[Mapping[str, type[Sender]]] = {
-    "core": CoreSender,
-    "confluent-kafka": ConfluentSender,
-    "kafka-python": KafkaPythonSender,
-}
-"""Senders by the client whose names they have."""

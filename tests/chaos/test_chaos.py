@@ -13,9 +13,9 @@ from tests.chaos.chaos import PROPERTIES, ChaosResult, run
 from tests.chaos.clients import CLIENTS, FACES
 from tests.chaos.journal import KINDS, Event, Journal, Reading
 from tests.chaos.judge import GRACE, Judge
+from tests.chaos.kinds import READERS
 from tests.chaos.member import Duty
 from tests.chaos.process_group import ProcessGroup
-from tests.chaos.readers import READERS
 from tests.chaos.schedule import LENGTHS, SLOTS, WEIGHTS, blows
 from tests.chaos.verdict import Life, Span, Verdict, shared
 
@@ -58,7 +58,7 @@ def test_members_take_clients_and_styles_by_turns(tmp_path: Path) -> None:
     """Each place begins with a style of its own, and sees each style of each client."""
     group = ProcessGroup(Mock(), "localhost:1", "t", "eager", 1, tmp_path, CLIENTS["all"])
     duties = [
-        [group.duty(slot, turn, f"{slot}.{turn}") for turn in range(1, 16)]
+        [group.duty(slot, turn, f"{slot}.{turn}") for turn in range(1, 21)]
         for slot in range(SLOTS)
     ]
     assert all(isinstance(each, Duty) for those in duties for each in those)

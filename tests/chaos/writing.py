@@ -22,8 +22,9 @@ from typing import Any, Final
 
 from prokurist.errors import IllegalStateException, KafkaException
 from tests.chaos.journal import Journal
+from tests.chaos.kinds import SENDERS
 from tests.chaos.member import JournalHandler
-from tests.chaos.senders import SENDERS, Ending, Sender
+from tests.chaos.senders import Ending, Sender
 from tests.soak.lateness import starved_since, thread_waits
 
 CLOSE: Final = 5.0
