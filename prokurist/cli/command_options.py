@@ -16,11 +16,12 @@ from typing import Final
 
 from prokurist.cli.errors import Misused
 from prokurist.cli.property_file import properties
-from prokurist.config import ConsumerConfig, ProducerConfig, Secret
+from prokurist.config import ConsumerConfig, ProducerConfig, Secret, ShareConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.producer.producer import KafkaProducer
+from prokurist.share.consumer import KafkaShareConsumer
 
 CLOSE: Final = 5.0
 """Seconds for closing a client, where the deadline leaves as many."""
@@ -84,7 +85,7 @@ class CommandOptions:
 
     def _checked(
         self,
-        client: type[ConsumerConfig | ProducerConfig],
+        client: type[ConsumerConfig | ProducerConfig | ShareConsumerConfig],
         always: Mapping[str, object],
         own: Mapping[str, object],
     ) -> dict[str, object]:
@@ -131,6 +132,21 @@ class CommandOptions:
         consumer = KafkaConsumer(self.keys(**own))
         with self.closing(consumer):
             yield consumer
+
+    @contextmanager
+    def share_consumer(self, group: str, most: int | None) -> Iterator[KafkaShareConsumer]:
+        """A share consumer that is closed by the deadline.
+
+        Args:
+            group: The share group.
+            most: The most records of a poll; None for the configured number.
+        """
+        own: dict[str, object] = {"group_id": group, "max_poll_records": most}
+        consumer = KafkaShareConsumer(self._checked(ShareConsumerConfig, {}, own))
+        try:
+            yield consumer
+        finally:
+            consumer.close(min(self.left(), CLOSE))
 
     def producer(self, **own: object) -> KafkaProducer:
         """A producer, closed by the command itself.
