@@ -17,11 +17,18 @@ from typing import Final
 from prokurist.admin.admin import KafkaAdmin
 from prokurist.cli.errors import Misused
 from prokurist.cli.property_file import properties
-from prokurist.config import AdminConfig, ConsumerConfig, ProducerConfig, Secret
+from prokurist.config import (
+    AdminConfig,
+    ConsumerConfig,
+    ProducerConfig,
+    Secret,
+    ShareConsumerConfig,
+)
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.producer.producer import KafkaProducer
+from prokurist.share.consumer import KafkaShareConsumer
 
 CLOSE: Final = 5.0
 """Seconds for closing a client, where the deadline leaves as many."""
@@ -85,7 +92,7 @@ class CommandOptions:
 
     def _checked(
         self,
-        client: type[ConsumerConfig | ProducerConfig | AdminConfig],
+        client: type[ConsumerConfig | ProducerConfig | AdminConfig | ShareConsumerConfig],
         always: Mapping[str, object],
         own: Mapping[str, object],
     ) -> dict[str, object]:
@@ -141,6 +148,21 @@ class CommandOptions:
             yield admin
         finally:
             admin.close(min(self.left(), CLOSE))
+
+    @contextmanager
+    def share_consumer(self, group: str, most: int | None) -> Iterator[KafkaShareConsumer]:
+        """A share consumer that is closed by the deadline.
+
+        Args:
+            group: The share group.
+            most: The most records of a poll; None for the configured number.
+        """
+        own: dict[str, object] = {"group_id": group, "max_poll_records": most}
+        consumer = KafkaShareConsumer(self._checked(ShareConsumerConfig, {}, own))
+        try:
+            yield consumer
+        finally:
+            consumer.close(min(self.left(), CLOSE))
 
     def producer(self, **own: object) -> KafkaProducer:
         """A producer, closed by the command itself.

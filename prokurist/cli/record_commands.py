@@ -4,9 +4,10 @@ Thread: the main one.
 Invariants: see `app.py`.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +25,9 @@ from prokurist.cli.arguments import (
 )
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Misused
+
+if TYPE_CHECKING:
+    from prokurist.cli.formats import Format
 
 
 def consume(
@@ -70,6 +74,14 @@ def consume(
         str | None,
         typer.Option("-G", "--group", metavar="GROUP", help="Read as a member, and commit."),
     ] = None,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share",
+            help="The group is a share group: what is written is accepted.",
+            show_default=False,
+        ),
+    ] = False,
     form: Annotated[
         str | None,
         typer.Option(
@@ -126,6 +138,24 @@ def consume(
         written = compiled(form, null)
     else:
         written = delimited(key_delimiter, delimiter, null)
+    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
+    if share:
+        return shared(
+            asked,
+            topic,
+            group,
+            count,
+            written,
+            to_the_end=exit_at_end,
+            refused={
+                "-p": partition,
+                "-o": offset,
+                "-n": newest,
+                "--merge": merge,
+                "--grep": grep,
+                "--key": key,
+            },
+        )
     accepts = filter_of(grep, key)
     start, until = range_of(offset or (), "end" if group else "beginning")
     if newest is not None and accepts is None:
@@ -143,7 +173,34 @@ def consume(
         newest,
         accepts,
     )
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
+    return partial(command.run, asked, wanted)
+
+
+def shared(
+    asked: CommandOptions,
+    topics: Sequence[str],
+    group: str | None,
+    count: int | None,
+    written: "Format",
+    *,
+    to_the_end: bool,
+    refused: Mapping[str, object],
+) -> Work:
+    """Read as a member of a share group.
+
+    Raises:
+        Misused: An option has no meaning there.
+    """
+    from prokurist.cli import consume_share as command
+
+    if group is None:
+        raise Misused("--share needs the share group: -G GROUP")
+    if given := [name for name, value in refused.items() if value]:
+        raise Misused(
+            f"{', '.join(given)} with --share: the group lends any of its records, and one "
+            f"that is left out would be taken from the others"
+        )
+    wanted = command.ShareRequest(topics, group, count, to_the_end, written)
     return partial(command.run, asked, wanted)
 
 

@@ -36,6 +36,7 @@ from prokurist.events.clock import (
 from prokurist.events.lent.batch import LentBatch
 from prokurist.events.log_events import CLIENT_STARTED
 from prokurist.events.positions import PositionRequest
+from prokurist.events.trace import Trace
 from prokurist.records.allocator import keep_free_memory
 from prokurist.records.consumer_records import Run
 from prokurist.share.acknowledging import AcknowledgeCallback, Acknowledging, Offsets
@@ -515,6 +516,11 @@ class KafkaShareConsumer:
         if side is None:
             return "KafkaShareConsumer(not built)"
         return f"KafkaShareConsumer({side.client_id}, {side.thread.life.value})"
+
+
+def share_trace_of(consumer: KafkaShareConsumer) -> Trace | None:
+    """The trace of a share consumer; None once it is closed."""
+    return None if consumer._caller.closed else consumer._caller.trace  # noqa: SLF001 - ours
 
 
 def topics_in(given: str | Iterable[str]) -> frozenset[str]:

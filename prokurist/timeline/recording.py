@@ -16,6 +16,7 @@ from prokurist.consumer.consumer import KafkaConsumer, trace_of
 from prokurist.errors import IllegalStateException
 from prokurist.events.trace import EventKind, Trace
 from prokurist.logs.log import sentence
+from prokurist.share.consumer import KafkaShareConsumer, share_trace_of
 from prokurist.timeline import chrome, picture, spans
 from prokurist.timeline.entry import Entry
 from prokurist.types import require_int
@@ -107,7 +108,7 @@ class Recording:
         return f"Recording({self._trace.client_id}, {len(self._kept)} entries)"
 
 
-def record(consumer: KafkaConsumer, entries: int = ENTRIES) -> Recording:
+def record(consumer: KafkaConsumer | KafkaShareConsumer, entries: int = ENTRIES) -> Recording:
     """Begin to record the work of both threads of a consumer, for calls from now on.
 
     Args:
@@ -122,7 +123,11 @@ def record(consumer: KafkaConsumer, entries: int = ENTRIES) -> Recording:
     require_int("entries", entries)
     if not entries:
         raise ValueError("entries is above 0: 0")
-    trace = trace_of(consumer)
+    trace = (
+        share_trace_of(consumer)
+        if isinstance(consumer, KafkaShareConsumer)
+        else trace_of(consumer)
+    )
     if trace is None:
         raise IllegalStateException(
             "record of a client that is closed: nothing will happen there any more; begin "

@@ -74,3 +74,34 @@ def test_one_frozen_broker_of_three(cluster: RealKafka) -> None:
                 assert time.monotonic() - began < 1.5
         finally:
             cluster.thaw(frozen)
+
+
+def test_a_leader_that_dies_takes_its_locks_along(cluster: RealKafka) -> None:
+    """B825: the decision is told as lost, and the records come again."""
+    sharing = Sharing(cluster)
+    topic = cluster.unique_topic(partitions=3, replication_factor=3)
+    group = sharing.group()
+    with sharing.reader(topic, group, share_acknowledge_ahead=False) as consumer:
+        leaders = cluster.leaders(topic)
+        needed = {cluster.coordinator(group), *cluster.leaders("__share_group_state")}
+        dead = next(each for each in leaders if each not in needed)
+        partition = leaders.index(dead)
+        sharing.write(topic, b"1", b"2", partition=partition)
+        held: list[ShareRecord] = []
+        while len(held) < 2:
+            held += consumer.poll(20.0)
+        cluster.kill(dead)
+        try:
+            with pytest.raises(errors.AcknowledgeException) as raised:
+                consumer.commit_sync(20.0)
+            assert raised.value.refused[TopicPartition(topic, partition)][0] == (0, 1)
+            assert not any(each.is_held for each in held)
+            again: list[ShareRecord] = []
+            until = time.monotonic() + 40.0
+            while len(again) < 2:
+                assert time.monotonic() < until
+                again += consumer.poll(5.0)
+            assert {each.offset for each in again} == {0, 1}
+            consumer.commit_sync(20.0)
+        finally:
+            cluster.restart(dead)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prokurist import errors
+from prokurist import errors, timeline
 from prokurist.share.records import ShareRecord
 from prokurist.types import Acknowledge
 from tests.simulation.sharing import A, B, reader, sharing, states, written
@@ -267,7 +267,10 @@ def test_callbacks_come_in_order_and_may_raise() -> None:
 
 
 def test_a_moved_leader_takes_the_locks_along() -> None:
-    """B825: what is decided on is told, and the records come again with another count."""
+    """B825: what is decided on is told, and the records come again.
+
+    Their count does not grow: a leader writes the end of a delivery, and not its beginning.
+    """
     world = sharing(nodes=2)
     written(world, 2)
     with reader(world) as consumer:
@@ -279,7 +282,7 @@ def test_a_moved_leader_takes_the_locks_along() -> None:
         assert raised.value.refused[A][0] == (0, 1)
         assert not any(each.is_held for each in records)
         again = list(consumer.poll(60.0))
-        assert [each.delivery_count for each in again] == [2, 2]
+        assert [each.delivery_count for each in again] == [1, 1]
 
 
 def test_a_cut_connection_loses_records_at_once() -> None:
@@ -410,3 +413,14 @@ def test_every_step_is_counted() -> None:
         assert counts["prokurist_share_renewed_total"] == 1
         assert counts['prokurist_share_lost_total{why="connection"}'] == 1
         assert counts["prokurist_share_held_records"] == 0
+
+
+def test_a_commit_is_recorded_on_both_threads() -> None:
+    """`prokurist.timeline.record` takes a share consumer as it takes a consumer."""
+    world = sharing()
+    written(world, 1)
+    with reader(world) as consumer:
+        consumer.poll(60.0)
+        with timeline.record(consumer) as recording:
+            consumer.commit_sync(5.0)
+        assert any("ShareAcknowledge" in each.text for each in recording.entries)

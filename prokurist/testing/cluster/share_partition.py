@@ -45,6 +45,8 @@ class InFlight:
         count: Number of its deliveries.
         owner: The member that holds it.
         until: When its lock ends.
+        written: Its deliveries as the log of the coordinator has them; an acquisition is not
+            written, and the end of one is.
     """
 
     size: int
@@ -52,6 +54,7 @@ class InFlight:
     count: int = 0
     owner: str = ""
     until: float = 0.0
+    written: int = 0
 
 
 class Acquired(NamedTuple):
@@ -95,6 +98,9 @@ class SharePartition:
         """Have another broker lead: it reads the states, and no locks."""
         if leader != self.leader:
             self.leader = leader
+            for each in self.records.values():
+                if each.state is RecordState.ACQUIRED:
+                    each.count = each.written
             self.let_go(settings)
 
     def let_go(self, settings: ShareSettings, owner: str | None = None) -> bool:
@@ -118,6 +124,7 @@ class SharePartition:
 
     def _give_back(self, offset: int, each: InFlight, settings: ShareSettings) -> None:
         each.owner = ""
+        each.written = each.count
         if each.count >= settings.delivery_limit:
             self._end(offset, each, RecordState.ARCHIVED)
         else:
