@@ -360,7 +360,7 @@ def test_a_listener_that_reads_or_stops_is_refused() -> None:
             """See the face."""
             for call in (client.getone, client.getmany, client.stop):
                 with pytest.raises(errors.IllegalStateError, match="inside a listener"):
-                    await call()  # type: ignore[operator]
+                    await call()
             refused.append(len(assigned))
 
     refused: list[int] = []
