@@ -15,8 +15,8 @@ from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.tokens import EXPIRY, Token
 from prokurist.testing.cluster.wire import Values
 
-NEVER: Final = -1
-"""The time of a token that is none."""
+NEVER: Final = 0
+"""The time in a refusal. Kafka sends −1, which kio does not read."""
 USER: Final = "User"
 
 

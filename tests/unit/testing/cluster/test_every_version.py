@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.unit.testing.cluster.conftest import Lab
 
 TOPIC_ID = "539ed6e2-1851-5c46-9ec5-9d3aca3d4af3"
+BY_DEFAULT = timedelta(milliseconds=-1)
 VALUES: dict[str, dict[str, Any]] = {
     "Produce": {
         "acks": 1,
@@ -187,6 +188,27 @@ VALUES: dict[str, dict[str, Any]] = {
         "group_id": "billing",
         "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}],
     },
+    "WriteTxnMarkers": {
+        "markers": [
+            {
+                "producer_id": 7,
+                "producer_epoch": 0,
+                "transaction_result": False,
+                "topics": [{"name": "orders", "partition_indexes": [0, 9]}],
+                "coordinator_epoch": 0,
+                "transaction_version": 0,
+            }
+        ]
+    },
+    "CreateDelegationToken": {
+        "owner_principal_type": None,
+        "owner_principal_name": None,
+        "renewers": [{"principal_type": "User", "principal_name": "anna"}],
+        "max_lifetime": BY_DEFAULT,
+    },
+    "RenewDelegationToken": {"hmac": b"?", "renew_period": BY_DEFAULT},
+    "ExpireDelegationToken": {"hmac": b"?", "expiry_time_period": BY_DEFAULT},
+    "DescribeDelegationToken": {"owners": None},
     "DescribeProducers": {"topics": [{"name": "orders", "partition_indexes": [0]}]},
     "DescribeTransactions": {"transactional_ids": ["billing"]},
     "ListTransactions": {},
@@ -214,6 +236,7 @@ def test_an_answer_in_every_version_is_read_to_its_last_byte(
     for group in ("billing", "checkout"):
         lab.control.move_coordinator(group, 1)
     lab.control.receive_telemetry()
+    lab.control.accept_tokens("User:admin")
     body = lab.ask(api.name, version, **VALUES[api.name])
     assert type(body) is message_class(api, version, EntityType.response)
 
