@@ -484,7 +484,7 @@ def test_look_ups() -> None:
         assert gone is not None
         assert gone.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
         with pytest.raises(AttributeError, match="prokurist brokers"):
-            _ = cluster.cluster_id  # type: ignore[attr-defined]
+            _ = cluster.cluster_id
 
 
 def test_a_group_that_refuses_the_member_is_told_every_two_seconds() -> None:
