@@ -30,9 +30,9 @@ class AclPattern(IntEnum):
     """The meaning of a resource's name; the numbers are the protocol's."""
 
     ANY = 1
-    """In filters: patterns of any kind with this very name."""
+    """Patterns of any kind with this very name, in filters."""
     MATCH = 2
-    """In filters: all patterns that the name fits."""
+    """All patterns that the name fits, in filters."""
     LITERAL = 3
     """This name; `*` is all names."""
     PREFIXED = 4
