@@ -15,7 +15,12 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`([^`]+)`")
 PYTHON = frozenset({"await", "finally", "now", "setdefault", "import prokurist"})
 THREADS = frozenset(
-    {"<client id>-network", "prokurist-parked-messages", "prokurist-spark-committer"}
+    {
+        "<client id>-network",
+        "prokurist-admin-call",
+        "prokurist-parked-messages",
+        "prokurist-spark-committer",
+    }
 )
 
 
