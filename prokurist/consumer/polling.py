@@ -118,7 +118,7 @@ class Polling:
     def progress(
         self, partitions: TopicPartition | Iterable[TopicPartition] = ()
     ) -> dict[TopicPartition, PartitionProgress]:
-        """How far partitions have come: what was returned, stored and committed of each.
+        """Return the progress of partitions: what was returned, stored and committed of each.
 
         It sends no request, and goes by what this consumer has done since it was assigned
         them.

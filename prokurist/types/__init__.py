@@ -118,7 +118,7 @@ class Node:
 
 
 class PartitionProgress(NamedTuple):
-    """How far a consumer has come with one of its partitions.
+    """Progress of a consumer in one of its partitions.
 
     Attributes:
         returned: One past the last record that was returned, the one in hand of an iteration

@@ -40,7 +40,7 @@ class AclPattern(IntEnum):
 
 
 class AclPermission(IntEnum):
-    """Whether an ACL allows or denies; the numbers are the protocol's."""
+    """Permission of an ACL, allow or deny; the numbers are the protocol's."""
 
     ANY = 1
     DENY = 2
