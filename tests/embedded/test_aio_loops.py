@@ -181,7 +181,7 @@ def test_several_loops_use_one_producer() -> None:
         for each in threads:
             each.join(60)
         assert sorted(offsets) == list(range(400))
-        asyncio.run(producer.close(10.0), debug=True)  # type: ignore[arg-type]
+        asyncio.run(producer.close(10.0), debug=True)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

@@ -44,7 +44,7 @@ _KINDS = {
     ConfigResourceType.BROKER: ResourceKind.BROKER,
 }
 _SET = {ConfigSource.TOPIC, ConfigSource.BROKER}
-"""Where keys stand that a resource itself has been given."""
+"""Sources of the keys of a resource itself."""
 
 
 class AIOKafkaAdminClient(Face):

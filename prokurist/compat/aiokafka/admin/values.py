@@ -1,4 +1,4 @@
-"""What aiokafka's admin client is given, and the answers that it returns."""
+"""Arguments and answers of aiokafka's admin client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
