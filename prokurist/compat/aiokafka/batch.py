@@ -3,10 +3,11 @@
 It takes as many bytes as aiokafka's, by the format of Kafka's record batches.
 """
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
+
+from prokurist.events.clock import epoch_milliseconds
 
 HEADER: Final = 61
 """Bytes of a batch before its records."""
@@ -88,7 +89,7 @@ class BatchBuilder:
         if self._closed:
             return None
         if timestamp is None:
-            timestamp = int(time.time() * 1000)
+            timestamp = epoch_milliseconds()
         elif type(timestamp) is not int:
             raise TypeError(f"a timestamp is an int, not {timestamp!r}")
         record = Kept(

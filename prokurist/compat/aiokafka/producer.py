@@ -4,7 +4,6 @@ Thread: the event loop's.
 """
 
 import asyncio
-import time
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
@@ -27,6 +26,7 @@ from prokurist.config import ProducerConfig
 from prokurist.errors import KafkaException, RecordTooLargeException, TimeoutException
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.accumulator.record_metadata import RecordMetadata as OurMetadata
+from prokurist.events.clock import epoch_milliseconds
 from prokurist.types import ConsumerGroupMetadata, TopicPartition
 
 
@@ -171,7 +171,7 @@ class AIOKafkaProducer(Face):
             serialized("value", self._value_serializer, value),
             serialized("key", self._key_serializer, key),
             partition,
-            int(time.time() * 1000) if timestamp_ms is None else timestamp_ms,
+            epoch_milliseconds() if timestamp_ms is None else timestamp_ms,
             list(headers or ()),
         )
 
