@@ -33,24 +33,29 @@ def free_port() -> int:
         return port
 
 
-def program(kafka: RealKafka) -> tuple[str, str]:
-    """The page's program over topics of its own, and the name that they begin with."""
+def program() -> str:
+    """The page's program."""
     (block,) = [each for each in blocks() if each.text.startswith("# app.py\n")]
+    return block.text
+
+
+def over_its_own(kafka: RealKafka) -> tuple[str, str]:
+    """The page's program over topics of its own, and the name that they begin with."""
     own = kafka.unique_topic(partitions=3)
     for suffix in ("payments", "orders.dead"):
         kafka.create_topic(f"{own}-{suffix}", partitions=3)
     kafka.create_topic(f"{own}-orders", partitions=3)
-    return re.sub(r'"(orders|payments|orders\.dead|billing)"', rf'"{own}-\1"', block.text), own
+    return re.sub(r'"(orders|payments|orders\.dead|billing)"', rf'"{own}-\1"', program()), own
 
 
 @contextmanager
-def served(folder: Path, kafka: RealKafka, port: int) -> "Iterator[subprocess.Popen[str]]":
+def served(folder: Path, bootstrap: str, port: int) -> "Iterator[subprocess.Popen[str]]":
     """A uvicorn with the service."""
     command = ["-m", "uvicorn", "app:app", "--port", str(port), "--log-level", "warning"]
     with subprocess.Popen(
         [sys.executable, *command, "--timeout-graceful-shutdown", "20"],
         cwd=folder,
-        env={**os.environ, "KAFKA": kafka.bootstrap, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "KAFKA": bootstrap, "PYTHONUNBUFFERED": "1"},
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
@@ -117,13 +122,13 @@ def test_a_service_ends_under_load_and_the_next_one_goes_on(
     prokurist_kafka: RealKafka, tmp_path: Path
 ) -> None:
     """B730: at SIGTERM what was worked on is committed, once; the rest comes to the next."""
-    text, own = program(prokurist_kafka)
+    text, own = over_its_own(prokurist_kafka)
     (tmp_path / "app.py").write_text(text, encoding="utf-8")
     orders = [b"order %d" % number for number in range(ORDERS)]
     with KafkaProducer(bootstrap_servers=prokurist_kafka.bootstrap) as producer:
         producer.send_many(f"{own}-orders", orders)
     port = free_port()
-    with served(tmp_path, prokurist_kafka, port) as process:
+    with served(tmp_path, prokurist_kafka.bootstrap, port) as process:
         await_answer(port, "/ready")
         await_answer(port, "/live")
         status, answer = asked(port, "/orders", b"by hand")
@@ -134,30 +139,10 @@ def test_a_service_ends_under_load_and_the_next_one_goes_on(
     first = values_of(prokurist_kafka, f"{own}-payments")
     assert 0 < len(first) < ORDERS
     assert committed(prokurist_kafka, f"{own}-billing", f"{own}-orders") == len(first)
-    with served(tmp_path, prokurist_kafka, port) as process:
+    with served(tmp_path, prokurist_kafka.bootstrap, port) as process:
         until = time.monotonic() + PATIENCE
         while len(found := values_of(prokurist_kafka, f"{own}-payments")) <= ORDERS:
             assert time.monotonic() < until, len(found)
         end(process)
     assert sorted(found) == sorted([*orders, b"by hand"])
     assert values_of(prokurist_kafka, f"{own}-orders.dead") == []
-
-
-def test_a_service_starts_and_ends_without_a_broker(
-    prokurist_kafka: RealKafka, tmp_path: Path
-) -> None:
-    """B731: it lives, is not ready, and SIGTERM ends it."""
-    text, _ = program(prokurist_kafka)
-    port, nobody = free_port(), free_port()
-    text = text.replace('os.environ.get("KAFKA", "localhost:9092")', f'"127.0.0.1:{nobody}"')
-    (tmp_path / "app.py").write_text(text, encoding="utf-8")
-    with served(tmp_path, prokurist_kafka, port) as process:
-        await_answer(port, "/live")
-        until = time.monotonic() + PATIENCE
-        while asked(port, "/ready")[0] != 503:
-            assert time.monotonic() < until
-        began = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode in (0, -signal.SIGTERM), err
-        assert time.monotonic() - began < 30

@@ -37,7 +37,7 @@ async def written(broker: EmbeddedBroker, count: int) -> list[Any]:
 
 
 def test_messages_are_delivered_in_order_with_headers() -> None:
-    """B734: without a flush, and 2 500 at once."""
+    """B733, B734: without a flush, and 2 500 at once."""
 
     async def main(broker: EmbeddedBroker) -> None:
         sent = await written(broker, 2500)

@@ -44,7 +44,7 @@ _KINDS = {
     ConfigResourceType.BROKER: ResourceKind.BROKER,
 }
 _SET = {ConfigSource.TOPIC, ConfigSource.BROKER}
-"""Source of keys that a resource itself has been given."""
+"""Sources of the keys of a resource itself."""
 
 
 class AIOKafkaAdminClient(Face):

@@ -1,4 +1,4 @@
-"""Arguments of aiokafka's admin client, and its answers."""
+"""Arguments and answers of aiokafka's admin client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
