@@ -61,6 +61,7 @@ _TITLES = {
     "group": "The group",
     "commit": "Commits",
     "fetch": "Reading",
+    "share": "Share groups",
     "produce": "Writing",
     "call": "Calls",
     "loop": "The loop",

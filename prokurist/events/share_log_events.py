@@ -31,7 +31,7 @@ RENEWAL_REFUSED: Final = _share(
     "renewal_refused",
     Level.WARNING,
     "group {group} does not renew locks: {error}",
-    "Their locks end as they did. Has the group share.renew.acknowledge.enable=false?",
+    "Their locks end as they did; the group may have share.renew.acknowledge.enable=false.",
     story="renewal_refused",
 )
 QUOTA_AND_REDELIVERY: Final = _share(

@@ -45,7 +45,7 @@ from prokurist.share.collecting import ShareCollector
 from prokurist.share.records import ShareRecord, ShareRecords
 from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.share.why_empty import why_empty
-from prokurist.types import Acknowledge, MembershipState, TopicPartition
+from prokurist.types import Acknowledge, TopicPartition
 from prokurist.version import VERSION
 
 if TYPE_CHECKING:
@@ -416,11 +416,6 @@ class KafkaShareConsumer:
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 
         return as_mapping(self._counted)
-
-    @property
-    def membership(self) -> MembershipState:
-        """The state of the membership; from any thread."""
-        return self._built().membership.standing
 
     # --- the end -------------------------------------------------------------------------
 

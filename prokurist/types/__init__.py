@@ -222,7 +222,7 @@ class Acknowledge(IntEnum):
     REJECT = 3
     """It cannot be processed, and is not delivered again."""
     RENEW = 4
-    """It is being processed: its lock begins again."""
+    """It is being processed, and its lock begins again."""
 
 
 class GroupMembershipOperation(Enum):

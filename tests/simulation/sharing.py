@@ -33,3 +33,8 @@ def reader(world: World, **keys: Any) -> KafkaShareConsumer:
 def states(world: World, tp: TopicPartition = A) -> list[str]:
     """The states of the records, in order."""
     return list(world.control.share_states("s", tp).values())
+
+
+def asked(world: World) -> int:
+    """The number of fetches that brokers have received."""
+    return sum(each.request.name == "ShareFetch" for each in world.cluster.journal.entries())

@@ -4,7 +4,7 @@ import pytest
 
 from prokurist import errors
 from prokurist.types import Acknowledge, TopicPartition
-from tests.simulation.sharing import A, B, reader, sharing, states, written
+from tests.simulation.sharing import A, B, asked, reader, sharing, states, written
 from tests.simulation.world import World
 
 
@@ -197,7 +197,9 @@ def test_any_error_of_a_partition_is_tried_again() -> None:
     with reader(world) as consumer:
         fault = world.control.fail("ShareFetch", 999, topic="orders", partition=0, times=None)
         assert [each.partition for each in consumer.poll(60.0)] == [1]
+        before = asked(world)
         assert not consumer.poll(3.0)
+        assert asked(world) - before < 40
         fault.undo()
         assert [each.partition for each in consumer.poll(60.0)] == [0]
 
