@@ -24,12 +24,13 @@ from prokurist.events.admin.work import Work
 from prokurist.events.application_events import Administer
 from prokurist.network_thread.admin.job import AdminJob, AdminTools, Groups
 from prokurist.network_thread.admin.operations import operation_of
-from prokurist.network_thread.admin.places import every_broker
+from prokurist.network_thread.admin.places import Placed, every_broker
 from prokurist.network_thread.admin.question import AdminQuestion
 from prokurist.network_thread.cluster.attempts import Route
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.dispatch import Work as Coroutine
 from prokurist.network_thread.operations.operation import Withdrawn, all_of, begin
+from prokurist.network_thread.wire.failures import UnsendableRequest
 
 
 class AdminManager:
@@ -133,6 +134,16 @@ class AdminManager:
             raise
         except KafkaException as error:
             left = list(question.left)
+            if isinstance(error, UnsendableRequest) and len(left) > 1:
+                # One item has a value that cannot be written: the others go without it.
+                half = len(left) // 2
+                again = route.again() if isinstance(route, Placed) else route
+                return [
+                    *await self._ask(job, again, left[:half]),
+                    *await self._ask(
+                        job, again.again() if isinstance(again, Placed) else again, left[half:]
+                    ),
+                ]
             if isinstance(error, UnsupportedVersionException) and operation.older is not None:
                 job.operation = operation.older
                 return left
