@@ -78,3 +78,17 @@ def test_a_topic_that_is_not_described_is_no_lag_of_0(world: World, admin: Kafka
     world.control.fail("ListOffsets", 29, topic="secret", times=None)
     lags = admin.lag(["audit"], timeout=10)
     assert TopicPartition("secret", 0) in lags["audit"].errors
+
+
+def test_a_change_without_an_answer_keeps_no_question_waiting(
+    world: World, admin: KafkaAdmin
+) -> None:
+    """B844: brokers work on one request of a connection at a time; changes have their own."""
+    world.control.delay("CreateTopics", 60)
+    for each in range(3):
+        results = admin.create_topics({f"late{each}": NewTopic(1)}, timeout=1)
+        assert results.errors
+    began = world.clock.time
+    assert "orders" in admin.list_topics(timeout=3)
+    assert len(admin.list_groups(timeout=3).errors) == 0
+    assert world.clock.time - began < 1
