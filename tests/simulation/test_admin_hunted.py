@@ -92,3 +92,13 @@ def test_a_change_without_an_answer_keeps_no_question_waiting(
     assert "orders" in admin.list_topics(timeout=3)
     assert len(admin.list_groups(timeout=3).errors) == 0
     assert world.clock.time - began < 1
+
+
+def test_a_silent_coordinator_holds_up_its_own_groups(world: World, admin: KafkaAdmin) -> None:
+    """B845: kinds are looked up at each coordinator by itself: the other groups are there."""
+    for group in ("billing", "audit", "idle"):
+        admin.alter_offsets(group, {TopicPartition("orders", 0): 1}).check()
+    world.control.drop("ListGroups", node=2, times=None)
+    results = admin.describe_groups(["billing", "audit", "idle"], timeout=4)
+    assert results.errors.keys() == {"audit"}
+    assert results.succeeded.keys() == {"billing", "idle"}

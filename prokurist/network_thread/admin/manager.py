@@ -22,7 +22,7 @@ from prokurist.errors import (
 from prokurist.events.admin.items_call import ItemsCall
 from prokurist.events.admin.work import Work
 from prokurist.events.application_events import Administer
-from prokurist.network_thread.admin.job import AdminJob, AdminTools, Groups
+from prokurist.network_thread.admin.job import AdminJob, AdminTools, Groups, Place
 from prokurist.network_thread.admin.operations import operation_of
 from prokurist.network_thread.admin.places import Placed, every_broker
 from prokurist.network_thread.admin.question import AdminQuestion
@@ -93,7 +93,16 @@ class AdminManager:
             if pause:
                 await retries.pause()
             if route is None:
-                groups = await self._place(job, left)
+                apart = job.operation.apart
+                parts = [] if apart is None else await self._place(job, left, apart)
+                if len(parts) > 1:
+                    await all_of(
+                        begin(self._settle(job, part, pause=each is None), str(each))
+                        for each, part in parts
+                    )
+                    return
+                left = job.unsettled(left)
+                groups = await self._place(job, left, job.operation.place)
                 if len(groups) != 1:
                     await all_of(
                         begin(self._settle(job, part, each, pause=each is None), str(each))
@@ -108,11 +117,11 @@ class AdminManager:
             route, pause = None, True
 
     async def _place(
-        self, job: AdminJob, items: Sequence[Hashable]
+        self, job: AdminJob, items: Sequence[Hashable], place: Place
     ) -> list[tuple[Route | None, list[Hashable]]]:
         """Find the brokers of items; None for those whose broker is not known at present."""
         try:
-            groups: Groups = await job.operation.place(job, items)
+            groups: Groups = await place(job, items)
         except Withdrawn:
             raise
         except KafkaException as error:
