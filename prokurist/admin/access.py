@@ -6,6 +6,7 @@ Thread: any application thread.
 import base64
 import binascii
 import hashlib
+import math
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -250,6 +251,11 @@ class Access(AdminCalls):
                 require_name("quotas", key)
                 if value is not None:
                     require_kind(f"{key} of {entity}", value, (int, float))
+                    if not math.isfinite(value):
+                        raise ValueError(
+                            f"{key} of {entity} is a finite number, or None for no quota: "
+                            f"{value}"
+                        )
         work = QuotasToAlter(items, validate_only)
         return self._results("alter_quotas", work, timeout)
 

@@ -4,8 +4,11 @@ Thread: the application's.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
+
+LONGEST_NAME: Final = 32767
+"""Bytes of a string in Kafka's protocol."""
 
 
 def named(what: str, names: Any, *, example: str) -> list[str]:
@@ -42,12 +45,20 @@ def require_name(what: str, name: object) -> None:
 
     Raises:
         TypeError: It is no str.
-        ValueError: It is empty.
+        ValueError: It is empty, or no request can carry it.
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} are named by str, not {name!r}")
     if not name:
         raise ValueError(f"{what} have names: one is empty")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what} have names that are UTF-8: {name!r} cannot be") from error
+    if size > LONGEST_NAME:
+        raise ValueError(
+            f"{what} have names of {LONGEST_NAME} bytes at most: {name[:40]!r}… has {size}"
+        )
 
 
 def topics_of(topics: Any, *, example: str) -> dict[str | UUID, None]:
@@ -55,12 +66,14 @@ def topics_of(topics: Any, *, example: str) -> dict[str | UUID, None]:
 
     Raises:
         TypeError: The argument is no collection of str and UUID.
-        ValueError: A name is empty.
+        ValueError: A name is empty, or an id is the zero one, which stands for none.
     """
     found = listed("topics", topics, example=example)
     for each in found:
         if not isinstance(each, UUID):
             require_name("topics", each)
+        elif not each.int:
+            raise ValueError(f"{each} is the id of no topic: name the topic instead")
     return dict.fromkeys(found)
 
 

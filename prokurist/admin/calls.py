@@ -107,9 +107,19 @@ class AdminCalls:
         return listing_of(operation, outcomes, partial=partial)
 
     def _ask(
-        self, operation: str, work: Work, timeout: float | timedelta | None
+        self,
+        operation: str,
+        work: Work,
+        timeout: float | timedelta | Deadline | None,
+        began: float | None = None,
     ) -> Steps[Mapping[Any, Outcome]]:
         """Take the steps of some work, to its deadline.
+
+        Args:
+            operation: The public name of the call.
+            work: The work.
+            timeout: Seconds, or the deadline of a call of several requests.
+            began: When that call began; None if it begins here.
 
         Raises:
             KafkaException: Nothing was asked, of any item.
@@ -117,8 +127,12 @@ class AdminCalls:
         self._check_usable(operation)
         runner = self._runner()
         now = runner.now()
-        deadline = Deadline.after(now, self._default if timeout is None else timeout)
-        call = ItemsCall(operation, now, deadline, work.items, trace=runner.tracing)
+        if isinstance(timeout, Deadline):
+            deadline = timeout
+        else:
+            deadline = Deadline.after(now, self._default if timeout is None else timeout)
+        started = now if began is None else began
+        call = ItemsCall(operation, started, deadline, work.items, trace=runner.tracing)
         error: KafkaException | None = None
         try:
             if call.without_time:

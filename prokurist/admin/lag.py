@@ -5,7 +5,7 @@ Thread: any application thread.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from prokurist.admin.arguments import named
@@ -13,11 +13,12 @@ from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import GROUPS, each_once
 from prokurist.admin.results import Results, listing_of
 from prokurist.application.driving import Steps
-from prokurist.errors import IllegalStateException
+from prokurist.errors import IllegalStateException, UnknownTopicOrPartitionException
 from prokurist.events.admin.groups import GroupOffsetsToFetch, GroupsToDescribe, GroupsToList
 from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.records import OffsetsToList
 from prokurist.events.admin.topics import TopicsToDescribe
+from prokurist.events.admin.work import Work
 from prokurist.events.clock import Deadline
 from prokurist.types import TopicPartition
 from prokurist.types.groups import Group, GroupKind, PartitionLag
@@ -29,6 +30,13 @@ READING = frozenset(
 )
 """Kinds of groups that commit an offset for each partition."""
 CONNECT = "connect"
+
+
+class Span(NamedTuple):
+    """The time of a call of several steps: its errors name all of it."""
+
+    began: float
+    deadline: Deadline
 
 
 class GroupLags(Results[str, Results[TopicPartition, PartitionLag]]):
@@ -88,14 +96,19 @@ class Lag(AdminCalls):
         read_committed: bool,
         newest: bool,
     ) -> Steps[GroupLags]:
-        deadline = self._until(timeout)
+        began = self._clock.now()
+        deadline = Deadline.after(began, self._default if timeout is None else timeout)
+        span = Span(began, deadline)
         if names is None:
-            names = yield from self._reading_groups(deadline)
+            names = yield from self._reading_groups(span)
         items = dict.fromkeys(names)
-        described = yield from self._ask(LAG, GroupsToDescribe(items), self._left(deadline))
+        described = yield from self._step(GroupsToDescribe(items), span)
         readers = {name: None for name in items if refusal_of(described[name]) is None}
-        offsets = yield from self._ask(LAG, GroupOffsetsToFetch(readers), self._left(deadline))
-        subscribed = yield from self._partitions(described, readers, deadline)
+        offsets = yield from self._step(GroupOffsetsToFetch(readers), span)
+        subscribed = yield from self._partitions(described, readers, span)
+        unknown = {
+            tp: found for each in subscribed.values() for tp, found in each.items() if found
+        }
         parts: dict[str, dict[TopicPartition, Outcome]] = {}
         for name in readers:
             committed = offsets[name].value if offsets[name].error is None else {}
@@ -103,11 +116,11 @@ class Lag(AdminCalls):
             wanted = dict.fromkeys([*committed, *members_of(described[name].value)])
             for topic in subscribed_topics(described[name].value):
                 wanted |= dict.fromkeys(subscribed.get(topic, ()))
-            parts[name] = {tp: committed.get(tp, Outcome()) for tp in sorted(wanted)}
+            parts[name] = {
+                tp: unknown.get(tp) or committed.get(tp, Outcome()) for tp in sorted(wanted)
+            }
         every = dict.fromkeys(tp for each in parts.values() for tp in each)
-        logs = yield from self._logs(
-            every, deadline, read_committed=read_committed, newest=newest
-        )
+        logs = yield from self._logs(every, span, read_committed=read_committed, newest=newest)
         rows: dict[str, Outcome] = {}
         for name in items:
             error = refusal_of(described[name])
@@ -124,37 +137,45 @@ class Lag(AdminCalls):
             rows[name] = Outcome(Results(f"lag of {name}", found))
         return GroupLags(LAG, rows)
 
-    def _reading_groups(self, deadline: Deadline) -> Steps[list[str]]:
+    def _step(self, work: Work, span: "Span") -> Steps[Mapping[Any, Outcome]]:
+        """Ask one of the questions of the call; none of no items."""
+        if not work.items:
+            return {}
+        return (yield from self._ask(LAG, work, span.deadline, span.began))
+
+    def _reading_groups(self, span: "Span") -> Steps[list[str]]:
         """List the groups that commit offsets."""
         work = GroupsToList(READING, frozenset(), frozenset())
-        outcomes = each_once((yield from self._ask(LAG, work, self._left(deadline))))
+        outcomes = each_once((yield from self._ask(LAG, work, span.deadline, span.began)))
         found = listing_of(LAG, outcomes, partial=False)
         return [each.group_id for each in found if each.protocol_type != CONNECT]
 
     def _partitions(
-        self, described: Mapping[str, Outcome], readers: Iterable[str], deadline: Deadline
-    ) -> Steps[dict[str, list[TopicPartition]]]:
-        """The partitions of topics that members subscribe to; none of one that is gone."""
+        self, described: Mapping[str, Outcome], readers: Iterable[str], span: "Span"
+    ) -> Steps[dict[str, dict[TopicPartition, Outcome | None]]]:
+        """The partitions of topics that members subscribe to; none of one that is gone.
+
+        The first partition of a topic that could not be described has the error.
+        """
         topics: dict[str | UUID, None] = {
             topic: None
             for name in readers
             for topic in subscribed_topics(described[name].value)
         }
-        if not topics:
-            return {}
-        found = yield from self._ask(LAG, TopicsToDescribe(topics), self._left(deadline))
-        return {
-            outcome.value.name: [
-                TopicPartition(each.topic, each.partition) for each in outcome.value.partitions
-            ]
-            for outcome in found.values()
-            if outcome.error is None
-        }
+        outcomes = yield from self._step(TopicsToDescribe(topics), span)
+        found: dict[str, dict[TopicPartition, Outcome | None]] = {}
+        for topic, outcome in outcomes.items():
+            if outcome.error is None:
+                partitions = [each.partition for each in outcome.value.partitions]
+                found[topic] = dict.fromkeys(TopicPartition(topic, each) for each in partitions)
+            elif not isinstance(outcome.error, UnknownTopicOrPartitionException):
+                found[topic] = {TopicPartition(topic, 0): outcome}
+        return found
 
     def _logs(
         self,
         partitions: Iterable[TopicPartition],
-        deadline: Deadline,
+        span: "Span",
         *,
         read_committed: bool,
         newest: bool,
@@ -165,7 +186,7 @@ class Lag(AdminCalls):
         logs = []
         for spec in specs:
             work = OffsetsToList(dict.fromkeys(partitions, int(spec)), read_committed)
-            logs.append((yield from self._ask(LAG, work, self._left(deadline))))
+            logs.append((yield from self._step(work, span)))
         return logs
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from prokurist.admin.arguments import mapping_of
+from prokurist.admin.arguments import mapping_of, require_name
 from prokurist.admin.calls import AdminCalls
 from prokurist.admin.results import Results
 from prokurist.events.admin.records import OffsetsToList, RecordsToDelete
@@ -99,5 +99,6 @@ def partition_of(key: Any) -> TopicPartition:
     topic, partition = key
     if not isinstance(topic, str):
         raise TypeError(f"the topic of a TopicPartition is a str, not {topic!r}")
+    require_name("topics", topic)
     require_int("the partition of a TopicPartition", partition, 31)
     return TopicPartition(topic, partition)

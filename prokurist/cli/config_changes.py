@@ -44,6 +44,8 @@ def resource_of(text: str) -> ConfigResource:
     if not colon or kind not in KINDS:
         kinds = ", ".join(f"{each}:NAME" for each in KINDS)
         raise Misused(f"{text!r} is no resource: {kinds}, or brokers for the default of all")
+    if kind.startswith("broker") and not name.isdecimal():
+        raise Misused(f"{text!r}: a broker has a number for its id, such as {kind}:1")
     try:
         return KINDS[kind](name)
     except ValueError as error:

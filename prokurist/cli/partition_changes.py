@@ -177,6 +177,8 @@ def moves_of(texts: Sequence[str]) -> dict[TopicPartition, list[int]]:
         brokers = ids.split(",")
         if not ids or not all(broker.isdecimal() for broker in brokers):
             raise Misused(f"{each!r} is no move: TOPIC:PARTITION=ID,ID,… such as orders:0=2,3")
+        if len(set(map(int, brokers))) < len(brokers):
+            raise Misused(f"{each!r} names a broker twice: each has one replica at most")
         moves[place_of(place)] = [int(broker) for broker in brokers]
     return moves
 

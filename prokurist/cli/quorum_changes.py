@@ -63,6 +63,9 @@ def update(
         KafkaException: Nothing could be asked.
         Misused: A level is none.
     """
+    for name, level in levels.items():
+        if not level.isdecimal():
+            raise Misused(f"{name}={level}: a level is a number, such as {name}=1")
     try:
         updates = {name: FeatureUpdate(int(level), kind) for name, level in levels.items()}
     except ValueError as error:

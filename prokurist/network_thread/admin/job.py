@@ -88,6 +88,8 @@ class AdminOperation:
         finish: Goes on behind the last outcome, as `wait=True` does.
         most: Items in one request.
         older: The operation for brokers that do not know the request.
+        apart: Parts items before `place`, which then takes each part by itself: where `place`
+            asks brokers, a silent one holds up its own items.
     """
 
     table: ErrorTable
@@ -101,6 +103,7 @@ class AdminOperation:
     finish: Callable[["AdminJob"], Awaitable[None]] | None = None
     most: int = MOST_ITEMS
     older: "AdminOperation | None" = None
+    apart: Place | None = None
 
 
 SHARE: Final = 0.9

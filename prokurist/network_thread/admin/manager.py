@@ -22,14 +22,15 @@ from prokurist.errors import (
 from prokurist.events.admin.items_call import ItemsCall
 from prokurist.events.admin.work import Work
 from prokurist.events.application_events import Administer
-from prokurist.network_thread.admin.job import AdminJob, AdminTools, Groups
+from prokurist.network_thread.admin.job import AdminJob, AdminTools, Groups, Place
 from prokurist.network_thread.admin.operations import operation_of
-from prokurist.network_thread.admin.places import every_broker
+from prokurist.network_thread.admin.places import Placed, every_broker
 from prokurist.network_thread.admin.question import AdminQuestion
 from prokurist.network_thread.cluster.attempts import Route
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.dispatch import Work as Coroutine
 from prokurist.network_thread.operations.operation import Withdrawn, all_of, begin
+from prokurist.network_thread.wire.failures import UnsendableRequest
 
 
 class AdminManager:
@@ -92,7 +93,16 @@ class AdminManager:
             if pause:
                 await retries.pause()
             if route is None:
-                groups = await self._place(job, left)
+                apart = job.operation.apart
+                parts = [] if apart is None else await self._place(job, left, apart)
+                if len(parts) > 1:
+                    await all_of(
+                        begin(self._settle(job, part, pause=each is None), str(each))
+                        for each, part in parts
+                    )
+                    return
+                left = job.unsettled(left)
+                groups = await self._place(job, left, job.operation.place)
                 if len(groups) != 1:
                     await all_of(
                         begin(self._settle(job, part, each, pause=each is None), str(each))
@@ -107,11 +117,11 @@ class AdminManager:
             route, pause = None, True
 
     async def _place(
-        self, job: AdminJob, items: Sequence[Hashable]
+        self, job: AdminJob, items: Sequence[Hashable], place: Place
     ) -> list[tuple[Route | None, list[Hashable]]]:
         """Find the brokers of items; None for those whose broker is not known at present."""
         try:
-            groups: Groups = await job.operation.place(job, items)
+            groups: Groups = await place(job, items)
         except Withdrawn:
             raise
         except KafkaException as error:
@@ -133,6 +143,16 @@ class AdminManager:
             raise
         except KafkaException as error:
             left = list(question.left)
+            if isinstance(error, UnsendableRequest) and len(left) > 1:
+                # One item has a value that cannot be written: the others go without it.
+                half = len(left) // 2
+                again = route.again() if isinstance(route, Placed) else route
+                return [
+                    *await self._ask(job, again, left[:half]),
+                    *await self._ask(
+                        job, again.again() if isinstance(again, Placed) else again, left[half:]
+                    ),
+                ]
             if isinstance(error, UnsupportedVersionException) and operation.older is not None:
                 job.operation = operation.older
                 return left

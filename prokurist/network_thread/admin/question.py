@@ -18,7 +18,7 @@ from prokurist.network_thread.admin.patience import Patience
 from prokurist.network_thread.admin.places import Placed
 from prokurist.network_thread.cluster.attempts import AGAIN, Question, Route, Verdict
 from prokurist.network_thread.connections.network_client import NetworkClient
-from prokurist.network_thread.connections.requests import Answer
+from prokurist.network_thread.connections.requests import Answer, Lane
 from prokurist.network_thread.error_actions import Action
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer
@@ -63,11 +63,16 @@ class AdminQuestion(Question[Any]):
     def send(self, client: NetworkClient, node: Node) -> Promise[Answer[Any]]:
         """See `Question`."""
         job, again = self._job, self._operation.again
+        lane = self._route.lane
+        if again is not Again.QUESTION and lane is Lane.GENERAL:
+            # It waits at the broker for the controller, or for followers: on the connection of
+            # the questions it would keep them waiting, also once this call has ended.
+            lane = Lane.JOIN
         answer = client.send(
             node,
             self._operation.message(job, job.items_of(self.left), job.seconds),
             call=job.call.about(self.left),
-            lane=self._route.lane,
+            lane=lane,
             effect=again is not Again.QUESTION,
             any_broker=self._route.is_any,
         )

@@ -48,7 +48,8 @@ class Lane(Enum):
     FETCH = "fetch"
     """Fetch, which waits at the broker for records, and has long answers."""
     JOIN = "join"
-    """JoinGroup and SyncGroup: they wait at the broker for the other members."""
+    """JoinGroup and SyncGroup: they wait at the broker for the other members. Administrative
+    changes: they wait there for the controller."""
     PRODUCE = "produce"
     """Produce: it waits at the broker for the other replicas, and may be long."""
 

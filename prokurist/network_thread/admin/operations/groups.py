@@ -328,6 +328,7 @@ OPERATIONS: Final[Mapping[type[Any], AdminOperation]] = {
         table=DESCRIBE_GROUPS,
         again=Again.QUESTION,
         prepare=refuse_without_groups,
+        apart=by_group,
         place=by_group_and_kind,
         message=groups_to_describe,
         rows=descriptions_of,
