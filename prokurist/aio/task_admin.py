@@ -55,6 +55,8 @@ class TaskAdmin(KafkaAdmin):
     def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
         """Close at the interpreter's exit, in a loop of its own."""
         del last_commit
+        if self._closed:
+            return
         closing: Coroutine[Any, Any, None] = drive(
             self._end(min(seconds, CLOSE)), self._clock.now
         )

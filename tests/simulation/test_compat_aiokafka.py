@@ -334,7 +334,7 @@ def test_a_listener_that_reads_or_stops_is_refused() -> None:
             """See the face."""
             for call in (client.getone, client.getmany, client.stop):
                 with pytest.raises(errors.IllegalStateError, match="inside a listener"):
-                    await call()  # type: ignore[operator]
+                    await call()
             refused.append(len(assigned))
 
     refused: list[int] = []
@@ -348,3 +348,24 @@ def test_a_listener_that_reads_or_stops_is_refused() -> None:
         assert refused == [3]
 
     run(world, main())
+
+
+@pytest.mark.parametrize("dead", [1, 2, 3])
+def test_start_asks_each_broker_before_it_gives_up(dead: int) -> None:
+    """B854: one that refuses connections leaves the others."""
+
+    async def main(world: World) -> None:
+        world.control.kill(dead)
+        for made in (reader(world), sender(world)):
+            await made.start()
+            await made.stop()
+        for node in {1, 2, 3} - {dead}:
+            world.control.kill(node)
+        for made in (reader(world), sender(world)):
+            with pytest.raises(errors.KafkaConnectionError, match="no broker can be reached"):
+                await made.start()
+            await made.stop()
+
+    for seed in range(10):
+        world = World(nodes=3, seed=seed)
+        run(world, main(world))

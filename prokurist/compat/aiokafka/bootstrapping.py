@@ -4,12 +4,11 @@ Thread: the event loop's.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
 from prokurist.compat.aiokafka.errors import KafkaConnectionError
-from prokurist.consumer.health import Health
-from prokurist.producer.health import ProducerHealth
+from prokurist.events.reachability import Reachability
 
 T = TypeVar("T")
 
@@ -17,22 +16,22 @@ LOOK: Final = 0.1
 """Seconds between two looks whether all brokers are out of reach."""
 
 
-async def answered(
-    asked: Coroutine[Any, Any, T], health: Callable[[], Health | ProducerHealth]
-) -> T:
+async def answered(asked: Coroutine[Any, Any, T], reachability: Reachability) -> T:
     """Wait for an answer; not for long where no broker can be reached.
 
     Args:
         asked: The question.
-        health: The client's.
+        reachability: The client's.
 
     Raises:
         KafkaConnectionError: No broker can be reached.
     """
-    task = asyncio.ensure_future(asked)
+    task, former = asyncio.ensure_future(asked), reachability.outage
     try:
         while not (await asyncio.wait((task,), timeout=LOOK))[0]:
-            require_reachable(health())
+            # That of an earlier `start` says nothing of now.
+            if reachability.outage is not former:
+                require_reachable(reachability)
     except BaseException:
         task.cancel()
         await asyncio.wait((task,))
@@ -40,11 +39,11 @@ async def answered(
     return await task
 
 
-def require_reachable(found: Health | ProducerHealth) -> None:
-    """Refuse to go on where no broker has answered and none can be reached.
+def require_reachable(found: Reachability) -> None:
+    """Refuse to go on where no broker has answered and each has failed.
 
     Raises:
         KafkaConnectionError: It is so.
     """
-    if found.answer_age is None and found.unreachable_for is not None:
-        raise KafkaConnectionError(f"no broker can be reached: {found.last_error}")
+    if found.answered_at is None and found.outage is not None:
+        raise KafkaConnectionError(f"no broker can be reached: {found.outage}")

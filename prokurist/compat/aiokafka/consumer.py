@@ -122,7 +122,7 @@ class AIOKafkaConsumer(LookingUp):
         asked = self._consumer.list_topics(self._wait, topics=self.subscription() or None)
         try:
             with self._converted():
-                await answered(asked, self._consumer.health)
+                await answered(asked, self._consumer._obstacles.reachability)
             if self._without_group.is_used:
                 await self._find_topics(until)
             elif self._subscribed:
