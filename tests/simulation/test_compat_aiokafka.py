@@ -369,3 +369,29 @@ def test_start_asks_each_broker_before_it_gives_up(dead: int) -> None:
     for seed in range(10):
         world = World(nodes=3, seed=seed)
         run(world, main(world))
+
+
+def test_start_raises_what_a_listener_and_the_group_raise() -> None:
+    """B723: as the calls that read do; the listener's own error comes out itself."""
+    world = World()
+
+    class Raises(Notes):
+        """Raises when partitions come."""
+
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            """See the face."""
+            raise LookupError(len(assigned))
+
+    async def main() -> None:
+        client = reader(world, group_id="g")
+        client.subscribe(["orders"], listener=Raises())
+        with pytest.raises(LookupError, match="3"):
+            await client.start()
+        await client.stop()
+        world.control.deny(group="g")
+        client = reader(world, "orders", group_id="g")
+        with pytest.raises(errors.GroupAuthorizationFailedError):
+            await client.start()
+        await client.stop()
+
+    run(world, main())

@@ -5,15 +5,29 @@ Thread: the event loop's.
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from prokurist.compat.aiokafka.errors import KafkaConnectionError
-from prokurist.events.reachability import Reachability
+from prokurist.errors import KafkaException
 
 T = TypeVar("T")
 
 LOOK: Final = 0.1
 """Seconds between two looks whether all brokers are out of reach."""
+
+
+class Reachability(Protocol):
+    """Interface of what the client knows of its brokers."""
+
+    @property
+    def answered_at(self) -> float | None:
+        """When one answered last; None before the first answer."""
+        ...
+
+    @property
+    def outage(self) -> KafkaException | None:
+        """The error of the last one that was asked, once each has failed."""
+        ...
 
 
 async def answered(asked: Coroutine[Any, Any, T], reachability: Reachability) -> T:

@@ -126,7 +126,8 @@ class AIOKafkaConsumer(LookingUp):
             if self._without_group.is_used:
                 await self._find_topics(until)
             elif self._subscribed:
-                await self._join(until)
+                with self._converted():
+                    await self._join(until)
         except BaseException:
             # As there, the application may try again until a broker or the topic is there.
             self._started = False
