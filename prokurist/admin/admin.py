@@ -112,7 +112,7 @@ class KafkaAdmin(
             self._wire(settings, clock, side)
             side.thread.start()
             self._counted.started = epoch_milliseconds()
-            at_exit.remember(self, KafkaAdmin._close_at_exit, side.trace)
+            at_exit.remember(self, close_at_exit, side.trace)
             servers = ",".join(
                 f"{each.host}:{each.port}" for each in settings.bootstrap_servers
             )
@@ -275,3 +275,8 @@ class KafkaAdmin(
         if side is None:
             return "KafkaAdmin(not built)"
         return f"KafkaAdmin({side.client_id}, {side.thread.life.value})"
+
+
+def close_at_exit(admin: KafkaAdmin, /, seconds: float, *, last_commit: bool) -> None:
+    """Close an admin client, of threads or of coroutines, as the interpreter exits."""
+    admin._close_at_exit(seconds, last_commit=last_commit)  # noqa: SLF001 - of this very module

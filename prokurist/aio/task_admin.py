@@ -13,6 +13,7 @@ from prokurist.aio.call_report import ReportingRunner
 from prokurist.aio.driving import JoinedInLoop, drive, new_waiter, running_loop
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.driving import Steps, T
+from prokurist.events.reachability import Reachability
 
 
 class TaskAdmin(KafkaAdmin):
@@ -48,6 +49,11 @@ class TaskAdmin(KafkaAdmin):
         return self._clock.now()
 
     @property
+    def reachability(self) -> Reachability:
+        """Whether brokers answer."""
+        return self._built().client.reachability
+
+    @property
     def is_closed(self) -> bool:
         """True once `close` has begun."""
         return self._closed
@@ -55,6 +61,8 @@ class TaskAdmin(KafkaAdmin):
     def _close_at_exit(self, seconds: float, *, last_commit: bool) -> None:
         """Close at the interpreter's exit, in a loop of its own."""
         del last_commit
+        if self._closed:
+            return
         closing: Coroutine[Any, Any, None] = drive(
             self._end(min(seconds, CLOSE)), self._clock.now
         )

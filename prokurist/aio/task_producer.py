@@ -17,6 +17,7 @@ from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
 from prokurist.events.application_events import ListTopics
 from prokurist.events.clock import CallersClock
+from prokurist.events.reachability import Reachability
 from prokurist.events.transaction_state import TransactionCall
 from prokurist.producer.closing import Thread
 from prokurist.producer.columns import Columns
@@ -162,6 +163,11 @@ class TaskProducer(KafkaProducer):
     def close_steps(self, timeout: float | timedelta | None) -> Steps[int]:
         """Take the steps of `close`."""
         return self._close_steps(timeout)
+
+    @property
+    def reachability(self) -> Reachability:
+        """Whether brokers answer."""
+        return self._built().client.reachability
 
     @property
     def delivery_timeout(self) -> float:

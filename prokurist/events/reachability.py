@@ -32,16 +32,19 @@ class Reachability:
         unreachable_since: Since when there is no connection to any broker though one is
             wanted; None while there is one, or while none is needed.
         last_failure: The last error of a connection, and when it came; None before the first.
+        outage: The error of the last broker that was asked, once each has failed; None while
+            there are others to ask.
         silences: The silence that brokers have asked for, of fetches or of records to write,
             by their ids: this client is over a quota.
     """
 
-    __slots__ = ("answered_at", "last_failure", "silences", "unreachable_since")
+    __slots__ = ("answered_at", "last_failure", "outage", "silences", "unreachable_since")
 
     def __init__(self) -> None:
         self.answered_at: float | None = None
         self.unreachable_since: float | None = None
         self.last_failure: tuple[KafkaException, float] | None = None
+        self.outage: KafkaException | None = None
         self.silences: Mapping[int, Silence] = {}
 
     def throttled(self, node: Node, seconds: float, now: float) -> None:

@@ -1,7 +1,8 @@
 """Groups in trouble: `make chaos-groups`, or `python -m tests.chaos --minutes 20 --seed 1`.
 
-Writers in trouble: `make chaos-writers`, or the same with `--writers`. With `--clients=faces`
-or `all` they go by the names of confluent-kafka and kafka-python, too.
+Writers in trouble: `make chaos-writers`, or the same with `--writers`. With `--clients=aio`
+they are coroutines; with `faces` or `all` they go by the names of confluent-kafka and
+kafka-python, too.
 
 Groups that read, process and write: `make chaos-transactions`, or the same with
 `--transactions`.

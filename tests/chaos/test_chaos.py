@@ -54,6 +54,22 @@ def test_groups_of_faces_in_trouble(prokurist_own_cluster: RealKafka) -> None:
         assert sum(verdict.styles.values()) >= SLOTS
 
 
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.minutes
+@pytest.mark.timeout(400)
+@pytest.mark.prokurist_broker(properties=PROPERTIES)
+def test_groups_of_coroutines_in_trouble(prokurist_own_cluster: RealKafka) -> None:
+    """Issue 6 and B702: members whose reads are cancelled skip and repeat no more."""
+    flavours = ["cooperative", "consumer"]
+    outcome = run(prokurist_own_cluster, 9, 30.0, flavours, clients=CLIENTS["aio"])
+    assert not outcome.wrongs, outcome.summary()
+    assert outcome.written > 1000
+    for verdict in outcome.verdicts.values():
+        assert verdict.counts["processed"] >= outcome.written
+        assert sum(verdict.styles.values()) >= SLOTS
+
+
 def test_members_take_clients_and_styles_by_turns(tmp_path: Path) -> None:
     """Each place begins with a style of its own, and sees each style of each client."""
     group = ProcessGroup(Mock(), "localhost:1", "t", "eager", 1, tmp_path, CLIENTS["all"])

@@ -124,3 +124,18 @@ def test_a_child_that_ends_touches_nothing_of_its_parent(kafka: EmbeddedBroker) 
     )
     assert (code, said) == (0, "")
     assert committed(kafka) == 5
+
+
+@pytest.mark.parametrize("end", ["", "asyncio.run(admin.close())"])
+def test_an_admin_client_of_coroutines_that_is_left_is_closed_in_silence(
+    kafka: EmbeddedBroker, end: str
+) -> None:
+    """B855: as that of threads; nothing is left over that was never awaited."""
+    code, said, _ = ended(
+        kafka,
+        "import asyncio\n"
+        "from prokurist.aio import KafkaAdmin\n"
+        "admin = KafkaAdmin(bootstrap_servers=sys.argv[1])\n"
+        f"asyncio.run(admin.list_topics())\n{end}",
+    )
+    assert (code, said) == (0, "")

@@ -374,3 +374,50 @@ def test_a_listener_that_reads_or_stops_is_refused() -> None:
         assert refused == [3]
 
     run(world, main())
+
+
+@pytest.mark.parametrize("dead", [1, 2, 3])
+def test_start_asks_each_broker_before_it_gives_up(dead: int) -> None:
+    """B854: one that refuses connections leaves the others."""
+
+    async def main(world: World) -> None:
+        world.control.kill(dead)
+        for made in (reader(world), sender(world)):
+            await made.start()
+            await made.stop()
+        for node in {1, 2, 3} - {dead}:
+            world.control.kill(node)
+        for made in (reader(world), sender(world)):
+            with pytest.raises(errors.KafkaConnectionError, match="no broker can be reached"):
+                await made.start()
+            await made.stop()
+
+    for seed in range(10):
+        world = World(nodes=3, seed=seed)
+        run(world, main(world))
+
+
+def test_start_raises_what_a_listener_and_the_group_raise() -> None:
+    """B723: as the calls that read do; the listener's own error comes out itself."""
+    world = World()
+
+    class Raises(Notes):
+        """Raises when partitions come."""
+
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            """See the face."""
+            raise LookupError(len(assigned))
+
+    async def main() -> None:
+        client = reader(world, group_id="g")
+        client.subscribe(["orders"], listener=Raises())
+        with pytest.raises(LookupError, match="3"):
+            await client.start()
+        await client.stop()
+        world.control.deny(group="g")
+        client = reader(world, "orders", group_id="g")
+        with pytest.raises(errors.GroupAuthorizationFailedError):
+            await client.start()
+        await client.stop()
+
+    run(world, main())

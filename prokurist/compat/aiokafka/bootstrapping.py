@@ -4,10 +4,11 @@ Thread: the event loop's.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
 from prokurist.compat.aiokafka.errors import KafkaConnectionError
+from prokurist.errors import KafkaException
 
 T = TypeVar("T")
 
@@ -15,39 +16,36 @@ LOOK: Final = 0.1
 """Seconds between two looks whether all brokers are out of reach."""
 
 
-class Reached(Protocol):
-    """The part of a client's health that says whether brokers can be reached."""
+class Reachability(Protocol):
+    """Interface of what the client knows of its brokers."""
 
     @property
-    def answer_age(self) -> float | None:
-        """Seconds since a broker answered last; None before the first answer."""
+    def answered_at(self) -> float | None:
+        """When one answered last; None before the first answer."""
         ...
 
     @property
-    def unreachable_for(self) -> float | None:
-        """Seconds without a reachable broker."""
-        ...
-
-    @property
-    def last_error(self) -> str | None:
-        """The last error of a connection."""
+    def outage(self) -> KafkaException | None:
+        """The error of the last one that was asked, once each has failed."""
         ...
 
 
-async def answered(asked: Coroutine[Any, Any, T], health: Callable[[], Reached]) -> T:
+async def answered(asked: Coroutine[Any, Any, T], reachability: Reachability) -> T:
     """Wait for an answer; not for long where no broker can be reached.
 
     Args:
         asked: The question.
-        health: The client's.
+        reachability: The client's.
 
     Raises:
         KafkaConnectionError: No broker can be reached.
     """
-    task = asyncio.ensure_future(asked)
+    task, former = asyncio.ensure_future(asked), reachability.outage
     try:
         while not (await asyncio.wait((task,), timeout=LOOK))[0]:
-            require_reachable(health())
+            # That of an earlier `start` says nothing of now.
+            if reachability.outage is not former:
+                require_reachable(reachability)
     except BaseException:
         task.cancel()
         await asyncio.wait((task,))
@@ -55,11 +53,11 @@ async def answered(asked: Coroutine[Any, Any, T], health: Callable[[], Reached])
     return await task
 
 
-def require_reachable(found: Reached) -> None:
-    """Refuse to go on where no broker has answered and none can be reached.
+def require_reachable(found: Reachability) -> None:
+    """Refuse to go on where no broker has answered and each has failed.
 
     Raises:
         KafkaConnectionError: It is so.
     """
-    if found.answer_age is None and found.unreachable_for is not None:
-        raise KafkaConnectionError(f"no broker can be reached: {found.last_error}")
+    if found.answered_at is None and found.outage is not None:
+        raise KafkaConnectionError(f"no broker can be reached: {found.outage}")

@@ -124,11 +124,12 @@ class AIOKafkaConsumer(LookingUp):
         asked = self._consumer.list_topics(self._wait, topics=self.subscription() or None)
         try:
             with self._converted():
-                await answered(asked, self._consumer.health)
+                await answered(asked, self._consumer._obstacles.reachability)
             if self._without_group.is_used:
                 await self._find_topics(until)
             if self._subscribed or self._consumer.assignment():
-                await self._get_ready(until)
+                with self._converted():
+                    await self._get_ready(until)
         except BaseException:
             # As there, the application may try again until a broker or the topic is there.
             self._started = False

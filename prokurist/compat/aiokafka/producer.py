@@ -96,7 +96,7 @@ class AIOKafkaProducer(Face):
             inner = self._producer._inner
             asked = drive(inner.reach_steps(None), inner.now)
         with converted():
-            await answered(asked, self._producer.health)
+            await answered(asked, self._producer._inner.reachability)
         self._ready = True
 
     async def flush(self) -> None:

@@ -34,6 +34,7 @@ class Outage:
     def goes_on(self, cluster: Cluster, error: KafkaException, now: float) -> None:
         """Emit the outage: each broker that could be asked has failed."""
         self._lasts = True
+        self._reachability.outage = error
         if cluster.nodes:
             # From the last answer on: of silence one knows when a request has timed out.
             answered = self._reachability.answered_at
@@ -48,6 +49,7 @@ class Outage:
         """Emit the end of the outage, if there was one: a broker has answered."""
         if self._lasts:
             self._lasts = False
+            self._reachability.outage = None
             self._trace.emit(BOOTSTRAP_SUCCEEDED, servers=self._servers)
             self._trace.emit(CLUSTER_REACHABLE, cluster=cluster.id)
 

@@ -84,7 +84,8 @@ class AIOKafkaAdminClient(Face):
         if isinstance(self._tokens, TokensOfLoop):
             self._tokens.loop = asyncio.get_running_loop()
         with converted():
-            await answered(self._admin.describe_cluster(timeout=self._wait), self._admin.health)
+            asked = self._admin.describe_cluster(timeout=self._wait)
+            await answered(asked, self._admin._inner.reachability)
 
     async def close(self) -> None:
         """Close it."""
