@@ -234,10 +234,10 @@ def test_transactions() -> None:
 
 
 def test_both_producers_have_the_same_calls() -> None:
-    """B700: and `has_transaction`, which a block needs; but no `read_process_write` yet."""
+    """B700: and `has_transaction`, which a block needs."""
 
     def calls(of: type) -> set[str]:
         return {name for name in dir(of) if not name.startswith("_")}
 
     assert calls(KafkaProducer) - calls(ProducerOfThreads) == {"has_transaction"}
-    assert calls(ProducerOfThreads) - calls(KafkaProducer) == {"read_process_write"}
+    assert calls(ProducerOfThreads) <= calls(KafkaProducer)
