@@ -4,12 +4,12 @@ Thread: the event loop's.
 """
 
 from asyncio import CancelledError
-from dataclasses import dataclass
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.driving import Steps
 from prokurist.errors import Attempt, Wait
 from prokurist.events.call import Call
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import counted
 
 

@@ -4,7 +4,7 @@ Thread: any. A client takes the readings one by one, without waiting, so two of 
 two moments.
 """
 
-from dataclasses import dataclass
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

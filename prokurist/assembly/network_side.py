@@ -6,7 +6,6 @@ that thread alone once it runs.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -29,6 +28,7 @@ from prokurist.events.backoff import Backoff
 from prokurist.events.client_id import default_client_id
 from prokurist.events.clock import CallersClock, Clock, epoch_milliseconds
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.logs.log import Log, wants_calls
 from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinators import Coordinators

@@ -5,9 +5,9 @@ application thread; those of this room run wherever it suits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import PartitionInfo, TopicPartition
 
 Topics: TypeAlias = Mapping[str, Sequence[PartitionInfo]]

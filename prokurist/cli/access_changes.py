@@ -5,7 +5,6 @@ Thread: the main one.
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from prokurist.cli.changes import confirmed, reported
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.output import Column, Row, show
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import counted
 
 ACLS = (

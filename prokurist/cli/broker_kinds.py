@@ -8,9 +8,9 @@ Thread: any; pure functions.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.connections.features import Features
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.network_thread.wire.versions import RELEASES, Versions

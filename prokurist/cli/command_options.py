@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from prokurist.config import (
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.producer.producer import KafkaProducer
 from prokurist.share.consumer import KafkaShareConsumer
 

@@ -8,7 +8,7 @@ groups.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
@@ -20,6 +20,7 @@ from prokurist.cli.start_offset import StartOffset, at_moment
 from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.events.clock import Deadline
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import TopicPartition, counted, named

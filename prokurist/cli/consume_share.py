@@ -7,13 +7,13 @@ that records lost by a reader behind a pipe come again.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
 from prokurist.cli.formats import Format
 from prokurist.events.clock import Deadline
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.share.consumer import KafkaShareConsumer
 from prokurist.types import counted

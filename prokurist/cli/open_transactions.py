@@ -8,11 +8,12 @@ Thread: the main one.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from prokurist.cli.broker_queries import BrokerQueries
 from prokurist.errors import KafkaException, UnsupportedVersionException, error_for
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.metadata import MetadataAnswer
 from prokurist.network_thread.wire.producer_states import DescribeProducers, ProducerState
 from prokurist.network_thread.wire.transaction_states import (

@@ -9,8 +9,9 @@ Thread: the main one.
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from prokurist.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Final
@@ -22,6 +21,7 @@ from prokurist.cli.formats import unescaped
 from prokurist.cli.record_lines import Headers, Parse
 from prokurist.errors import TimeoutException
 from prokurist.events.accumulator.record_metadata import RecordMetadata
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.producer.producer import KafkaProducer
 from prokurist.types import counted
 

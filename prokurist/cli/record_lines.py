@@ -5,11 +5,11 @@ Thread: any; pure functions.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from prokurist.cli.errors import Failed
 from prokurist.cli.formats import unescaped
+from prokurist.lazy_dataclasses import dataclass
 
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 

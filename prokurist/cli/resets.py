@@ -6,7 +6,6 @@ end becomes that end, with a message.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.consume import chosen
@@ -18,6 +17,7 @@ from prokurist.cli.topics import partitions_of
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import CommitFailedException
 from prokurist.events.clock import epoch_milliseconds
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import OffsetAndMetadata, TopicPartition, named
 
 COLUMNS = (

@@ -7,12 +7,12 @@ Thread: the main one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.cli.broker_queries import BrokerQueries
 from prokurist.config import ConsumerConfig
 from prokurist.errors import CoordinatorNotAvailableException, UnsupportedVersionException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.metadata import FindCoordinator
 from prokurist.network_thread.wire.rights import GroupRights, Operation, Operations
 

@@ -5,7 +5,6 @@ Thread: the main one.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.cli.command_options import CommandOptions
@@ -14,6 +13,7 @@ from prokurist.cli.time_arguments import milliseconds, span
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import InvalidGroupIdException
 from prokurist.events.clock import epoch_milliseconds
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 EDGES: Final = {

@@ -3,9 +3,10 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
+
+from prokurist.lazy_dataclasses import dataclass
 
 Found = TypeVar("Found")
 

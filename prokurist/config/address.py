@@ -6,10 +6,10 @@ without a password that may stand in it.
 """
 
 import re
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv6Address
 
 from prokurist.config.kinds import Rejected, kind_of, split
+from prokurist.lazy_dataclasses import dataclass
 
 _FORBIDDEN_IN_HOST = re.compile(r"""[\s/\\@?#"'<>\[\]{}()|^`=;&]""")
 _PORT = re.compile(r"[0-9]{1,5}")

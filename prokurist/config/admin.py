@@ -1,12 +1,12 @@
 """The keys that only an admin client has."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import LOW, Key, without_effect
 from prokurist.config.kinds import INT_MAX, Integer, millis, octets
 from prokurist.config.objects import Interceptors
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)

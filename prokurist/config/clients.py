@@ -6,7 +6,6 @@ are immutable, can be compared, and pickle without the text of their secrets.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from prokurist.config.secret import MASK, Secret
 from prokurist.config.share import ShareConsumerKeys
 from prokurist.config.table import Client, table
 from prokurist.errors.local_variables import without_locals
+from prokurist.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from typing import Unpack

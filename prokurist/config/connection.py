@@ -1,6 +1,5 @@
 """The keys that consumer and producer share: connections, metadata, retries, metrics."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.address import Address, Servers
@@ -17,6 +16,7 @@ from prokurist.config.kinds import (
 )
 from prokurist.config.objects import Interceptors
 from prokurist.config.sasl import SaslKeys
+from prokurist.lazy_dataclasses import dataclass
 
 METRICS = without_effect(
     "the client keeps plain counters and leaves sampling to the reader of its metrics()"

@@ -1,7 +1,6 @@
 """The keys that only a consumer has."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from prokurist.config.connection import ConnectionKeys
@@ -9,6 +8,7 @@ from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
 from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
 from prokurist.config.objects import Assignors, Deserializer, Function
 from prokurist.config.offset_reset import OffsetReset, Reset
+from prokurist.lazy_dataclasses import dataclass
 
 _LATEST = OffsetReset("latest")
 _SHARE = refused(

@@ -5,11 +5,11 @@ A key with the same values as ours is an alias in the table; one without a count
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from prokurist.config.kinds import LONG_MAX, Boolean, Integer, ValueKind, millis
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,9 @@ value that asks for nothing. Keys with an equal here are no business of this mod
 are aliases in the table, or in `counterparts.py`.
 """
 
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

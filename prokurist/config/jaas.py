@@ -7,10 +7,11 @@ Invariants: no error quotes a value.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Mark(str):

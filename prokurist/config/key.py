@@ -4,10 +4,10 @@ Invariants: a `Key` stands in the annotation of a dataclass's field; what the fi
 by itself (name, Python type, default) is not said here again.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.config.kinds import ValueKind
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Importance(Enum):

@@ -8,9 +8,11 @@ annotation of what `read` takes, for the generated TypedDicts.
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Protocol
+
+from prokurist.lazy_dataclasses import dataclass
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1

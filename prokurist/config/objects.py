@@ -5,11 +5,12 @@ here imports or calls what it is given.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from prokurist.config.java_deserializers import JAVA_DESERIALIZERS, JAVA_PACKAGE
 from prokurist.config.kinds import Rejected, split
+from prokurist.lazy_dataclasses import dataclass
 
 _JAVA = "org.apache.kafka.clients.consumer."
 ASSIGNORS = {

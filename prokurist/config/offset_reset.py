@@ -5,9 +5,9 @@ never negative, and at most what Kafka's milliseconds can hold.
 """
 
 import re
-from dataclasses import dataclass
 
 from prokurist.config.kinds import LONG_MAX, Rejected
+from prokurist.lazy_dataclasses import dataclass
 
 _PREFIX = "by_duration:"
 _ISO_8601 = re.compile(

@@ -1,7 +1,6 @@
 """The keys that only a producer has."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.connection import ConnectionKeys
@@ -18,6 +17,7 @@ from prokurist.config.kinds import (
     octets,
 )
 from prokurist.config.objects import Partitioner, Serializer
+from prokurist.lazy_dataclasses import dataclass
 
 _SERIALIZER = Serializer()
 

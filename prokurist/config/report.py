@@ -5,11 +5,12 @@ known. The values in `translated` are as they were given, secrets as `Secret`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 
 from prokurist.config.secret import MASK, Secret
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Verdict(Enum):

@@ -4,7 +4,6 @@ What they say is checked against each other in `sasl_checks`, and read by `proku
 for each authentication.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
@@ -22,6 +21,7 @@ from prokurist.config.kinds import (
 from prokurist.config.objects import TokenProvider
 from prokurist.config.secret import Secret, SecretText
 from prokurist.config.tls import TlsKeys
+from prokurist.lazy_dataclasses import dataclass
 
 ASSERTION = without_effect(
     "signed assertions are not built yet; give sasl.oauthbearer.client.credentials.client.id "

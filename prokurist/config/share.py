@@ -1,13 +1,13 @@
 """The keys that only a share consumer has, and those of consumers that it refuses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from prokurist.config.connection import ConnectionKeys
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, Status, refused
 from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
 from prokurist.config.objects import Deserializer, Function
+from prokurist.lazy_dataclasses import dataclass
 
 
 def _of_group(key: str) -> Status:

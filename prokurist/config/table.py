@@ -9,7 +9,7 @@ annotation is no key. Nothing is computed before it is first asked for.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from prokurist.config.foreign import Foreign
 from prokurist.config.key import Key
 from prokurist.config.kinds import ValueKind
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

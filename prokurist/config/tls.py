@@ -4,12 +4,12 @@ What they name is read when a client is built, and by each connection after its 
 changed; see `prokurist.security`.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused, without_effect
 from prokurist.config.kinds import Boolean, Choice, Names, Text
 from prokurist.config.secret import Secret, SecretText
+from prokurist.lazy_dataclasses import dataclass
 
 JVM = without_effect("names a part of the Java runtime, which this client does not have")
 

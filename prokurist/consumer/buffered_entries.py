@@ -11,7 +11,6 @@ moved it meanwhile.
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.application.deserializing import Deserializers
@@ -22,6 +21,7 @@ from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Fetching, Use
 from prokurist.events.position_state import Position, ReturnedRuns
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import Run
 from prokurist.records.reader import PartitionReader
 

@@ -7,7 +7,7 @@ means that the user waits no more, so the remaining phases get no time.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
@@ -27,6 +27,7 @@ from prokurist.events.log_events import (
     CLOSE_INTERRUPTED,
     CLOSE_PHASE_ENDED,
 )
+from prokurist.lazy_dataclasses import dataclass
 
 MOST_RESERVED: Final = 1.0
 SHARE_RESERVED: Final = 0.25

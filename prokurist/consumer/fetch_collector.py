@@ -22,7 +22,6 @@ import sys
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from prokurist.application.deserializing import Deserializers
 from prokurist.consumer.buffered_entries import BufferedEntries, Taken
@@ -35,6 +34,7 @@ from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Bookmark, Fetching
 from prokurist.events.hand import Hand, make_hand
 from prokurist.events.position_state import Position, after
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecords, Run
 from prokurist.records.reader import PartitionReader
 from prokurist.types import OffsetAndMetadata, TopicPartition

@@ -4,9 +4,8 @@ Thread: any. `KafkaConsumer.health` takes the readings one by one, without waiti
 them may be of two moments.
 """
 
-from dataclasses import dataclass
-
 from prokurist.application.health import ClientHealth
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import MembershipState
 
 

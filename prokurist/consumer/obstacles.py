@@ -5,13 +5,14 @@ moments.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.committable import Committable
 from prokurist.events.positions import Positions, Survey
 from prokurist.events.reachability import Reachability
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.why_empty import EmptyCause, WhyEmpty
 from prokurist.types import MembershipState, TopicPartition, counted, named
 

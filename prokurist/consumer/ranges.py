@@ -11,7 +11,6 @@ iteration of records: it returns fetched records of the range, or waits for more
 - While the application processes a step, the network thread fetches the next ones.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -31,6 +30,7 @@ from prokurist.events.application_events import Attend, Edge
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER, Deadline, as_seconds
 from prokurist.events.fetching import Use
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.types import TopicPartition, require_int
 

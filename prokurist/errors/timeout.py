@@ -10,12 +10,12 @@ Thread: any; a ledger is made once, when the call is over.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from prokurist.errors.topics import NetworkException
 from prokurist.errors.tree import DisconnectException, RetriableException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition, counted, named
 
 MOST_RUNS_TOLD = 6

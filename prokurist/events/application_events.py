@@ -5,7 +5,7 @@ and so its deadline.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -17,6 +17,7 @@ from prokurist.events.background_events import Step
 from prokurist.events.call import Call
 from prokurist.events.lent.outcome import AcknowledgeOutcome
 from prokurist.events.member_identity import NO_MEMBER, Identity
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import (
     ConsumerGroupMetadata,
     GroupMembershipOperation,

@@ -20,13 +20,14 @@ decision of an older term changes nothing.
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from prokurist.errors import IllegalStateException
 from prokurist.events.hand import Steady, make_steady
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import SubscriptionPattern, TopicPartition
 
 Pattern: TypeAlias = re.Pattern[str] | SubscriptionPattern

@@ -18,7 +18,6 @@ close.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.errors import KafkaException
@@ -26,6 +25,7 @@ from prokurist.errors.security import name_credentials
 from prokurist.events.assigned import AssignedPartition, SubscribedTopic
 from prokurist.events.call import Call
 from prokurist.events.positions import PositionRequest
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

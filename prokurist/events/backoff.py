@@ -5,8 +5,9 @@ simulation replays to the digit.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
+
+from prokurist.lazy_dataclasses import dataclass
 
 JITTER = 0.2
 """A pause is spread this far to both sides, so that clients do not come back in step."""

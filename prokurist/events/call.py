@@ -19,7 +19,6 @@ nothing is called while it is held.
 
 import threading
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
@@ -35,6 +34,7 @@ from prokurist.events.call_log_events import (
 from prokurist.events.clock import Deadline
 from prokurist.events.trace import EventKind, Trace
 from prokurist.events.waiter import Waiter
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 UNANSWERED: Final = "unanswered"

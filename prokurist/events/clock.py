@@ -10,11 +10,11 @@ Thread: either. Both classes are immutable and hold no lock.
 
 import math
 import time
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Final, Protocol
 
 from prokurist.events.waiter import Waiter
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Clock(Protocol):

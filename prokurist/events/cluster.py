@@ -13,11 +13,12 @@ So is what metadata repeat against a leader that only an error answer named (KIP
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import Node, PartitionInfo, TopicPartition
 
 ABSENT: Final = frozenset({3, 100})

@@ -16,7 +16,6 @@ records above it are kept until it is done too, as they cannot be committed befo
 import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from prokurist.errors import IllegalStateException
 from prokurist.events.assigned import Assigned
 from prokurist.events.position_state import Position, PositionState, ReturnedRuns
 from prokurist.events.topic_ids import TopicIds
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import OffsetAndMetadata, PartitionProgress, TopicPartition
 
 

@@ -9,12 +9,12 @@ everything in between at once. `in_hand` stays one record behind, in an iteratio
 that far.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from prokurist.events.hand import Hand, Handed
 from prokurist.events.position_state import FetchState, Position, PositionState, ReturnedRuns
 from prokurist.events.positions import Positions
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

@@ -11,12 +11,13 @@ Thread: both. Each object has one lock, held for a few assignments.
 """
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from prokurist.events.hand import Steady, make_steady
 from prokurist.events.rebalances import Rebalances
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Role(Enum):

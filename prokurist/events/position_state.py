@@ -9,7 +9,6 @@ table does not have raises and changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -18,6 +17,7 @@ from uuid import UUID
 from prokurist.config import OffsetReset
 from prokurist.events.assigned import AssignedState
 from prokurist.events.hand import Hand, Handed
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.why_empty import OpenTransaction
 
 ReturnedRuns: TypeAlias = Sequence[tuple[Sequence[int], int | None]]

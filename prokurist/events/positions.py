@@ -15,13 +15,14 @@ counts as it is.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from prokurist.config import OffsetReset
 from prokurist.errors import IllegalStateException, LogTruncationException
 from prokurist.events.assigned import Assigned, AssignedPartition, SubscribedTopic
 from prokurist.events.position_state import FetchState, Position, PositionState
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.why_empty import OpenTransaction
 from prokurist.types import OffsetAndMetadata, TopicPartition
 

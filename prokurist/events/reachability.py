@@ -5,10 +5,10 @@ as a whole; two of them may be of two moments.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.errors import AuthenticationException, KafkaException, Wait
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import Node
 
 ONE_SILENCE: Final = 1.0

@@ -13,13 +13,13 @@ without a reader.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from itertools import count
 from string import Formatter
 from typing import Final, Protocol
 
 from prokurist.events.clock import Clock
+from prokurist.lazy_dataclasses import dataclass
 
 EVERY: Final = 60.0
 """Minimum seconds between repeated warnings about one continuing problem."""

@@ -9,10 +9,10 @@ Thread: both; `_lock` guards the stories, and nothing is called while it is held
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.trace import EVERY, EventKind
+from prokurist.lazy_dataclasses import dataclass
 
 MOST: Final = 500
 """Stories from which on those that have ceased are forgotten."""

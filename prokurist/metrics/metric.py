@@ -4,11 +4,11 @@ Thread: any; everything here is immutable.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
 from prokurist.events.counter_types import Histogram
+from prokurist.lazy_dataclasses import dataclass
 
 Read_contra = TypeVar("Read_contra", contravariant=True)
 """Source of a row's values: one client or one query, at one moment."""

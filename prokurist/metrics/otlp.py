@@ -6,8 +6,9 @@ doubles, with attributes that are strings. Tests compare it with `opentelemetry-
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 VARINT: Final = 0
 FIXED64: Final = 1

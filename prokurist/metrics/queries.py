@@ -12,10 +12,10 @@ the log tells once.
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from prokurist.events.counter_types import MOST_LABELS, Histogram
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 LOG: Final = logging.getLogger("prokurist.metrics")

@@ -8,7 +8,7 @@ many as the reader allows, in the order of the assignment, and how many are left
 a metric itself.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from prokurist.config.connection import ConnectionKeys
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.committable import PartitionOffsets
 from prokurist.events.lent.counters import ShareCounters
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.metrics.lag_ages import AGES
 from prokurist.network_thread.produce.counters import ProduceCounters
 from prokurist.producer.producer_counters import CountedProducer

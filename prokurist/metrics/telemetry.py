@@ -6,13 +6,13 @@ Invariants: the client is held weakly, so that one that was not closed is collec
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from weakref import ref
 
 from prokurist.assembly.counted_core import CountedCore
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.counter_types import Histogram
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.metrics import of_calls, of_consumer, of_network, of_producer, otlp
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.otlp import Attributes, Measured

@@ -9,9 +9,10 @@ not count (`docs/generate/java_metrics.py`) is not pushed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 PREFIX: Final = "org.apache.kafka."
 MS: Final = 1000.0

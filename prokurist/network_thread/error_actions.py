@@ -10,13 +10,13 @@ Thread: any; tables.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from prokurist.errors import CommitFailedException, KafkaException, error_for
 from prokurist.errors.codes import NONE, by_code
+from prokurist.lazy_dataclasses import dataclass
 
 
 class Action(Enum):

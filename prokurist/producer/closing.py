@@ -13,7 +13,7 @@ the time is over is counted as given up too; it fails when that thread comes to 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, TURN, CallRunner
@@ -28,6 +28,7 @@ from prokurist.events.call import Call
 from prokurist.events.clock import Deadline
 from prokurist.events.log_events import CLIENT_CLOSED
 from prokurist.events.producer_log_events import RECORDS_GIVEN_UP
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.producer.flushing import flush
 from prokurist.producer.transacting import Transactions
 

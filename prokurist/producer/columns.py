@@ -6,11 +6,11 @@ Thread: any application thread, inside `send_batch`.
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from prokurist.events.accumulator.appending import require_timestamp
 from prokurist.events.accumulator.rows import NO_HEADERS, Rows
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.columns import RecordColumns
 
 T = TypeVar("T")

@@ -3,9 +3,8 @@
 Thread: any.
 """
 
-from dataclasses import dataclass
-
 from prokurist.application.health import ClientHealth
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ does not count against `max.block.ms`. Interceptors hear of deliveries on the ne
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from prokurist.application.driving import Steps
@@ -15,6 +15,7 @@ from prokurist.events.accumulator.record_metadata import OnDelivery, RecordMetad
 from prokurist.events.cluster import Cluster
 from prokurist.events.log_events import INTERCEPTOR_RAISED
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.producer.serializing import Serializers
 from prokurist.types import require_int
 

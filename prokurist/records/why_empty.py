@@ -3,11 +3,11 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 FORM: Final = "%Y-%m-%d %H:%M:%S UTC"

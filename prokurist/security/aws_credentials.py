@@ -9,11 +9,11 @@ Thread: the helper's; files are read each time, so that new credentials count at
 
 import configparser
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from prokurist.config.secret import Secret
 from prokurist.errors import SaslAuthenticationException
+from prokurist.lazy_dataclasses import dataclass
 
 ELSEWHERE = (
     "for roles, SSO and instance profiles use sasl.mechanism=OAUTHBEARER with a "

@@ -9,11 +9,12 @@ is not seen: a file whose author knows the password could ask for more there.
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 
 LARGEST: Final = 4 << 20
 """Bytes of a file; Java's own store, with all public authorities, has less than a tenth."""

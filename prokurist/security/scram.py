@@ -14,10 +14,10 @@ import re
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.config.secret import Secret
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.security.mechanism import octets, printable, refused
 
 FEWEST_ITERATIONS: Final = 4096

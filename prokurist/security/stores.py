@@ -9,13 +9,13 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from prokurist.config.secret import Secret
 from prokurist.config.tls import TlsKeys
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.security.rounds import check, read_bounded, rounds_in_pem
 
 PEM_BEGINS: Final = b"-----BEGIN"

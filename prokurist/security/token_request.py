@@ -8,11 +8,11 @@ Thread: the helper's.
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from prokurist.config.secret import Secret
 from prokurist.errors import NetworkException, SaslAuthenticationException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.security.mechanism import octets, printable
 from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.tokens import (

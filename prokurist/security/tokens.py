@@ -9,11 +9,12 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol
 
 from prokurist.config.secret import Secret
 from prokurist.errors import KafkaException, SaslAuthenticationException
+from prokurist.lazy_dataclasses import dataclass
 
 LONGEST_TOKEN: Final = 32 << 10
 MOST_SECONDS: Final = 1e12

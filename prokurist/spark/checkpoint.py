@@ -12,11 +12,11 @@ recognised by their form: no other source writes an object of objects.
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.errors import CheckpointException
 from prokurist.spark.offset_json import SourceOffset
 from prokurist.types import TopicPartition, named

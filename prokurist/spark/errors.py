@@ -4,9 +4,9 @@ Thread: any.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from prokurist.errors import CommitFailedException, KafkaException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition, counted
 
 

@@ -14,10 +14,11 @@ are a later version's.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 EARLIEST: Final = -2

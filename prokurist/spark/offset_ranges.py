@@ -8,8 +8,8 @@ answers.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

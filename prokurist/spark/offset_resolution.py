@@ -4,10 +4,10 @@ Thread: the one that uses the consumer. One deadline bounds all look-ups made he
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from prokurist.errors import ConfigException, NoOffsetForPartitionException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import EARLIEST, LATEST
 from prokurist.spark.start_offsets import (
     OPTIONS,

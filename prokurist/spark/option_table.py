@@ -10,11 +10,11 @@ import difflib
 import enum
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.config.table import Client, plain, spellings
 from prokurist.errors import ConfigException, ConfigWarning
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import INT_MAX
 from prokurist.spark.rate_limits import positive
 

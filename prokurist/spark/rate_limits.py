@@ -8,10 +8,10 @@ floating point included.
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import INT_MAX, LONG_MAX
 from prokurist.types import TopicPartition
 

@@ -4,8 +4,9 @@ Thread: the committer's; pure but for the log, and handed each moment.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 EVERY: Final = 60.0
 """Seconds between two lines about one trouble."""

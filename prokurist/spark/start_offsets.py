@@ -18,11 +18,11 @@ now, such as `-1h`.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.config import time_values
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import EARLIEST, LATEST, moments_in, offsets_in
 from prokurist.types import TopicPartition, named
 

@@ -4,8 +4,8 @@ Thread: any; the values are immutable.
 """
 
 import struct
-from dataclasses import dataclass
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

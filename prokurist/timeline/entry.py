@@ -4,7 +4,8 @@ Thread: any; nothing here changes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ Thread: any; pure functions. The same story gives the same picture.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.timeline.spans import Span, Story
 
 WIDTH: Final = 960

@@ -4,9 +4,10 @@ Thread: any; pure functions.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.timeline.entry import Entry
 
 ENDS: Final = frozenset({"call_finished", "call_abandoned"})

@@ -6,10 +6,11 @@ The record and its containers live in `prokurist.records`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import NamedTuple
 from uuid import UUID
+
+from prokurist.lazy_dataclasses import dataclass
 
 __all__ = [
     "Acknowledge",

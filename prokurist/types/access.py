@@ -4,12 +4,12 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, IntEnum
 from typing import Final, Self
 
 from prokurist.config.secret import Secret
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import require_int
 from prokurist.types.operations import AclOperation
 

@@ -3,8 +3,7 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
-
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import Node
 from prokurist.types.operations import AclOperation
 

@@ -3,11 +3,11 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Self, TypeAlias
 
 from prokurist.config.secret import Secret
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import require_int
 
 

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from prokurist.types.operations import AclOperation
 

@@ -4,9 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from uuid import UUID
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

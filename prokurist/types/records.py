@@ -3,8 +3,9 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 class OffsetSpec(IntEnum):

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from prokurist.errors import KafkaException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

@@ -4,11 +4,12 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import PartitionInfo, require_int
 from prokurist.types.configs import ConfigEntry
 from prokurist.types.operations import AclOperation

@@ -3,10 +3,10 @@
 Thread: any; frozen values.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

@@ -460,26 +460,26 @@ def test_an_iteration_lets_other_tasks_run_amid_its_records() -> None:
     world = filled(200)
 
     async def main() -> None:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
         async with reader(world) as client:
             client.assign(A)
-            turns = 0
-
-            async def other() -> None:
-                nonlocal turns
-                while True:
-                    await asyncio.sleep(0)
-                    turns += 1
-
+            first = await client.next(5.0)
+            assert first is not None
+            # No wait from here on: virtual time stands while a task is always ready.
             task = asyncio.create_task(other())
-            offsets, before = [], 0
-            async for record in client.records(idle_timeout=1.0):
-                before = before or turns
-                offsets.append(record.offset)
+            async for record in client:
                 world.clock.time += 0.001  # The work on it.
-                if record.offset == 150:
-                    assert turns - before >= 150 / 8 - 2
-            assert offsets == list(range(200))
+                if record.offset == 190:
+                    break
             task.cancel()
+            assert turns >= 190 / 8 - 3
 
     run(world, main())
 

@@ -4,10 +4,10 @@ It takes as many bytes as aiokafka's, by the format of Kafka's record batches.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from prokurist.events.clock import epoch_milliseconds
+from prokurist.lazy_dataclasses import dataclass
 
 HEADER: Final = 61
 """Bytes of a batch before its records."""

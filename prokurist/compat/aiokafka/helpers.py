@@ -4,9 +4,10 @@ A context that is made already could not be renewed with its files, so the clien
 given these.
 """
 
-from dataclasses import dataclass
 from os import PathLike, fsdecode
 from typing import Any, TypeAlias
+
+from prokurist.lazy_dataclasses import dataclass
 
 Name: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 

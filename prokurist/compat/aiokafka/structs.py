@@ -1,9 +1,9 @@
 """aiokafka's values; a TopicPartition is ours."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecord as OurRecord
 from prokurist.types import TopicPartition
 

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from prokurist.compat.brokers import read_brokers
@@ -19,6 +19,7 @@ from prokurist.config.report import Verdict
 from prokurist.consumer.commit_queue import CommitCallback, Offsets
 from prokurist.errors import ConfigException, ConfigWarning
 from prokurist.errors import KafkaException as OurException
+from prokurist.lazy_dataclasses import dataclass
 
 _CALLBACKS: Final = (
     "error_cb",

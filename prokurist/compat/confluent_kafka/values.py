@@ -1,11 +1,12 @@
 """confluent-kafka's values: partitions with an offset, messages, and what a cluster has."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import total_ordering
 from operator import index
 from typing import Any, Final
 
 from prokurist.compat.confluent_kafka.error import KafkaError
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecord
 from prokurist.types import TopicPartition as OurPartition
 

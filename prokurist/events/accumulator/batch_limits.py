@@ -10,8 +10,9 @@ the next doubles, from `FIRST` to `LONGEST`: a topic that always takes less than
 `max.request.size` refuses about ten trials in ten minutes, and one in five minutes later.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 FIRST: Final = 1.0
 """Seconds after a refusal until a larger batch is tried for the first time."""

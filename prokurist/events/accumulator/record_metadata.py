@@ -5,10 +5,11 @@ Thread: any; frozen values.
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from prokurist.errors import KafkaException
+from prokurist.lazy_dataclasses import dataclass
 
 
 class RecordMetadata(NamedTuple):

@@ -4,9 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from prokurist.events.admin.work import ONE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types.configs import ConfigChange, ConfigResource, ResourceKind
 
 

@@ -4,10 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import OffsetAndMetadata, TopicPartition
 from prokurist.types.groups import MemberToRemove
 

@@ -4,8 +4,8 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

@@ -4,10 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from uuid import UUID
 
 from prokurist.events.admin.work import ONE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 from prokurist.types.topics import NewPartitions, NewTopic
 

@@ -3,13 +3,13 @@
 Thread: both, under the lock of the `Lent` that a batch belongs to.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from typing import Final
 from uuid import UUID
 
 from prokurist.events.lent.marks import MARK, ON_THE_WIRE, ONLY_MARKED
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

@@ -7,9 +7,9 @@ answers; the application thread takes out whole rows.
 import threading
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from prokurist.events.lent.batch import LentBatch
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
 

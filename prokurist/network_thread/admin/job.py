@@ -9,7 +9,6 @@ of its items.
 
 import copy
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -22,6 +21,7 @@ from prokurist.errors import (
 from prokurist.errors.codes import by_code
 from prokurist.events.admin.items_call import ItemsCall
 from prokurist.events.admin.work import WHOLE, Work
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.attempts import Attempts, Route
 from prokurist.network_thread.cluster.coordinators import Coordinators
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager

@@ -7,7 +7,6 @@ asked. A `LeaderQuery` makes the requests and judges the answers: there is one f
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from prokurist.errors import (
@@ -17,6 +16,7 @@ from prokurist.errors import (
     UnsupportedVersionException,
 )
 from prokurist.events.call import Call
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.broker_errors import topic_error
 from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager

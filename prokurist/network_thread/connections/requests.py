@@ -4,13 +4,13 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.call import Try
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.request import Request

@@ -12,13 +12,14 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
 from prokurist.events.fetch_buffer import FetchBuffer
 from prokurist.events.fetching import Wish
 from prokurist.events.topic_ids import TopicIds
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.fetch.plan import Part
 from prokurist.network_thread.fetch.session import SessionPartition, Terms

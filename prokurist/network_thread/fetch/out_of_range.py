@@ -10,12 +10,12 @@ position counts at once, so that a true one costs one round trip more.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from prokurist.events.fetch_buffer import Failure
 from prokurist.events.fetching import Fetching, Wish
 from prokurist.events.log_events import OFFSET_OUT_OF_RANGE
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.cluster.overdue_responses import OVERDUE
 from prokurist.network_thread.fetch.sources import Leadership, leadership

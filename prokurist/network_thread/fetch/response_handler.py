@@ -8,7 +8,7 @@ records fetched before it; the partition is fetched no further until a poll has 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from prokurist.errors import (
@@ -20,6 +20,7 @@ from prokurist.errors.security import name_credentials
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, ResponseBytes
 from prokurist.events.fetching import Fetching, Wish
 from prokurist.events.position_state import Position
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.broker_errors import TOPIC_AUTHORIZATION_FAILED, topic_error
 from prokurist.network_thread.error_actions import FETCH, Action
 from prokurist.network_thread.fetch.session import SessionPartition

@@ -14,13 +14,13 @@ in flight.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
 from prokurist.events.fetching import Wish
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.fetch import (
     FIRST_EPOCH,
     LAST_EPOCH,

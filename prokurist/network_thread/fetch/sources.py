@@ -4,7 +4,6 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Final, TypeAlias
 
@@ -12,6 +11,7 @@ from prokurist.errors import KafkaException
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
 from prokurist.events.fetching import Wish
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.fetch.session import FetchSession
 from prokurist.network_thread.operations.operation import Operation
 from prokurist.network_thread.operations.timer import Due, Timer

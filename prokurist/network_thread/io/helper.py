@@ -9,11 +9,12 @@ jobs behind it, never the network thread; it is not joined, and ends with the pr
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from prokurist.errors import IllegalStateException, KafkaException, SaslAuthenticationException
 from prokurist.errors.local_variables import clear_locals
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True, eq=False)

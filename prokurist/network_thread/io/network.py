@@ -9,10 +9,10 @@ No socket and no selector is named here: a simulated network and a native one
 answer to the same Protocol.
 """
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from prokurist.errors import DisconnectException, NetworkException, SslAuthenticationException
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ the end; one that comes back after `close` is dropped and wakes no thread.
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Protocol, TypeAlias
 
 from prokurist.errors import IllegalStateException, NetworkException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.io.network import SocketAddress
 
 FAMILIES: Final = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}

@@ -4,7 +4,6 @@ Thread: the network thread alone; nothing here changes once it is made.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.errors import KafkaException
@@ -12,6 +11,7 @@ from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.group_log_events import MEMBER_REMOVED, POLL_INTERVAL_EXCEEDED
 from prokurist.events.member_identity import MemberIdentity, PollActivity
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.attempts import Attempts
 from prokurist.network_thread.cluster.coordinators import Coordinator
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager

@@ -4,7 +4,6 @@ Thread: the network thread alone. `PositionsManager` does the work.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic
 
@@ -14,6 +13,7 @@ from prokurist.errors import (
     NoOffsetForPartitionException,
 )
 from prokurist.events.positions import PositionRequest
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.leader_queries import RowT
 from prokurist.network_thread.operations.concurrent_pieces import ConcurrentPieces
 from prokurist.network_thread.operations.operation import Promise

@@ -8,10 +8,10 @@ once the partition was sought, or its leader has changed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from prokurist.events.backoff import Backoff
 from prokurist.events.positions import PositionRequest
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.operations.timer import Due, Timer
 from prokurist.types import TopicPartition
 

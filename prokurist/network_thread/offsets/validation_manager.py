@@ -9,12 +9,12 @@ that is too old for the question leaves the position as it is.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from prokurist.errors import RetriableException
 from prokurist.events.call import Call
 from prokurist.events.position_state import Position
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.leader_queries import (
     LeaderQueries,
     LeaderReply,

@@ -9,7 +9,6 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from prokurist.errors import (
@@ -28,6 +27,7 @@ from prokurist.events.accumulator.sticky_partitioner import StickyPartitioner
 from prokurist.events.application_events import DeliverAndEnd, GiveUp, Purge
 from prokurist.events.backoff import Backoff
 from prokurist.events.cluster import Cluster
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.connections.requests import Answer, Lane

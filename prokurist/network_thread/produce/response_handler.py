@@ -4,7 +4,6 @@ Thread: the network thread alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from prokurist.errors import (
     ClusterAuthorizationException,
@@ -18,6 +17,7 @@ from prokurist.events.accumulator.batch import Batch
 from prokurist.events.backoff import Backoff
 from prokurist.events.producer_log_events import BATCH_SPLIT, PRODUCE_FAILED
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.broker_errors import (
     INVALID_TOPIC,
     TOPIC_AUTHORIZATION_FAILED,

@@ -3,10 +3,10 @@
 Thread: the network thread alone.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.accumulator.batch import Batch, Numbers
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.compression import Compression, compress
 from prokurist.records.encode import batch_header
 

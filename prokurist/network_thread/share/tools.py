@@ -3,8 +3,6 @@
 Thread: the network thread alone; nothing here changes once it is made.
 """
 
-from dataclasses import dataclass
-
 from prokurist.errors import KafkaException
 from prokurist.events.background_events import BackgroundEvents
 from prokurist.events.backoff import Backoff
@@ -13,6 +11,7 @@ from prokurist.events.lent.buffer import LentBuffer
 from prokurist.events.lent.counters import ShareCounters
 from prokurist.events.lent.lent import Lent
 from prokurist.events.trace import Trace
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.cluster.metadata_manager import MetadataManager
 from prokurist.network_thread.connections.network_client import NetworkClient
 from prokurist.network_thread.operations.timer import Timer

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prokurist.errors import UnsupportedVersionException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import API_VERSIONS, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import throttle

@@ -5,8 +5,9 @@ versions that Kafka 2.4 to 4.4 can negotiate with us (except ApiVersions 5, whic
 that we send).
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 SMALL: Final = 1 << 20
 """Bytes of an answer of a single field."""

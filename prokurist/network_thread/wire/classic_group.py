@@ -8,9 +8,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import (
     HEARTBEAT,
     JOIN_GROUP,

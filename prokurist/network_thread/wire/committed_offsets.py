@@ -8,10 +8,11 @@ between sending the request and reading its answer.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import OFFSET_COMMIT, OFFSET_FETCH, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit

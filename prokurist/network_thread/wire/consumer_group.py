@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit

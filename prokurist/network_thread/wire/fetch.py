@@ -10,10 +10,11 @@ Thread: any; everything here is frozen.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import FETCH, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import (

@@ -4,11 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import FIND_COORDINATOR, METADATA, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.rights import NOT_TOLD, Operations, operations

@@ -4,10 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Final
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import INIT_PRODUCER_ID, PRODUCE, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.fetch import LeaderHint

@@ -4,9 +4,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import DESCRIBE_PRODUCERS, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import by_partition, by_topic, known, throttle

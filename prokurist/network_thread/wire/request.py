@@ -7,9 +7,9 @@ given the received fields.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import Api
 
 Body: TypeAlias = Mapping[str, Any]

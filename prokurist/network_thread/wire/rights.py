@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import DESCRIBE_GROUPS, Api
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import the_only, throttle

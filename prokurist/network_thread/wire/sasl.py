@@ -4,9 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 from prokurist.network_thread.wire.request import Body, Limit
 

@@ -4,10 +4,10 @@ Thread: any; nothing changes once it is made.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import API_VERSIONS, Api
 from prokurist.network_thread.wire.tables import TABLES, Row
 

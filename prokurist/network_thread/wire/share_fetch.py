@@ -9,10 +9,10 @@ Thread: any; everything here is frozen.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 from uuid import UUID
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import SHARE_ACKNOWLEDGE, SHARE_FETCH, Api
 from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.fetch import LeaderHint, memory_behind

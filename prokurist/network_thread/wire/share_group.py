@@ -4,9 +4,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import SHARE_GROUP_HEARTBEAT, Api
 from prokurist.network_thread.wire.consumer_group import TopicIdPartitions, assigned
 from prokurist.network_thread.wire.request import Body, Limit

@@ -9,9 +9,9 @@ requests names the protocol.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,

@@ -8,11 +8,12 @@ Thread: any; everything is frozen.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
 from prokurist.errors import UnsupportedVersionException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire import apis
 from prokurist.network_thread.wire.apis import Api
 from prokurist.network_thread.wire.request import Request

@@ -7,10 +7,12 @@ Invariants: nothing here needs Spark, so the doctor can report its absence.
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import PurePath
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 OLDEST_SPARK: Final = (4, 0)
 """The first with the data source's Python API and its Arrow batches."""

@@ -20,13 +20,13 @@ and the commit are two requests, and only care can keep another job out between 
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from prokurist.config import ConsumerConfig
 from prokurist.errors import ConfigException
 from prokurist.events.clock import MonotonicClock, as_seconds, epoch_milliseconds
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.checkpoint import Checkpoint, read_checkpoint
 from prokurist.spark.cluster_session import ClusterSession, Topics, visiting
 from prokurist.spark.commit_metadata import is_later, note_of, refuse_backwards

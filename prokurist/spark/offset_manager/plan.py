@@ -7,11 +7,12 @@ and back.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.errors import Loss
 from prokurist.spark.offset_json import as_dict, number_of, numbers, parsed, to_json
 from prokurist.spark.offset_ranges import OffsetRange, ranges_between, split

@@ -4,13 +4,13 @@ Thread: any; a frozen value and one generator.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.row_schema import HEADERS, HEADERS_TYPE
 
 TYPES: Final[Mapping[str, tuple[str, ...]]] = {

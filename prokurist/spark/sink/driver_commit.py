@@ -16,7 +16,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ import pyarrow as pa
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import InvalidProducerEpochException, ProducerFencedException
 from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.errors import LedgerException
 from prokurist.spark.sink.columns import SinkColumns
 from prokurist.spark.sink.options import ExactlyOnce, SinkSettings

@@ -4,12 +4,13 @@ Thread: any; values that are pickled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
 from prokurist.errors import RecordTooLargeException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.sink.writing import WrittenRange
 from prokurist.types import TopicPartition
 

@@ -8,13 +8,14 @@ refused with the way out.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from prokurist.config import ProducerConfig
 from prokurist.config.clients import CONSUMER, PRODUCER
 from prokurist.config.table import plain, spellings
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import LONG_MAX
 from prokurist.spark.option_table import (
     Mode,

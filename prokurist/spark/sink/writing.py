@@ -8,13 +8,14 @@ returns. All waits are bounded by the producer's own keys, which the options set
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from prokurist.errors import KafkaException, TransactionAbortedException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.producer.producer import KafkaProducer
 from prokurist.spark.errors import SinkRowException
 from prokurist.spark.sink.columns import RoutedRows, SinkColumns, parts_of

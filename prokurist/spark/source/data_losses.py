@@ -5,9 +5,9 @@ Thread: the one that asks the brokers.
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.errors import DataLossException, Loss
 from prokurist.spark.offset_json import SourceOffset
 from prokurist.types import TopicPartition

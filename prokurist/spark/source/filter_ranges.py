@@ -7,9 +7,9 @@ that is read finds all that match.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_ranges import OffsetRange
 from prokurist.spark.offset_resolution import OffsetLookup
 from prokurist.types import TopicPartition

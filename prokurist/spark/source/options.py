@@ -12,12 +12,13 @@ is refused with the way out.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.config.clients import CONSUMER
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import INT_MAX
 from prokurist.spark.option_table import (
     Mode,

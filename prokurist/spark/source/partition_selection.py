@@ -5,10 +5,10 @@ Thread: any; frozen values and pure functions.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import check_topic, partitions_in
 from prokurist.spark.source.java_patterns import java_pattern
 from prokurist.types import TopicPartition

@@ -20,11 +20,11 @@ waited for.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from prokurist.errors import TimeoutException
 from prokurist.events.clock import Clock
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.repeated_warnings import RepeatedWarnings
 from prokurist.spark.source.driver_queries import DriverQueries
 from prokurist.types import TopicPartition, named

@@ -10,7 +10,7 @@ task waits for a record. What Spark does with the records meanwhile is not count
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from prokurist.config import ConsumerConfig
@@ -22,6 +22,7 @@ from prokurist.errors import (
     TimeoutException,
 )
 from prokurist.events.clock import Deadline, MonotonicClock
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.spark.errors import DataLossException
 from prokurist.spark.offset_ranges import OffsetRange

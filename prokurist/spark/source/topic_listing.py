@@ -4,10 +4,10 @@ Thread: any; frozen values and pure functions.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from prokurist.errors import UnknownTopicOrPartitionException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.source.partition_selection import Matching, Selection, Topics
 from prokurist.types import PartitionInfo, TopicPartition, named
 

@@ -9,12 +9,13 @@ look of a callback that would begin another.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import TypeAlias
 
 from prokurist.errors import TimeoutException
 from prokurist.events.clock import Clock, Deadline
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.watcher.commit_worker import CommitWorker, Rules
 from prokurist.spark.watcher.event_queue import EventQueue, Run
 from prokurist.spark.watcher.progress import QueryBatch

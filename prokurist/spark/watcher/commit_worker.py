@@ -11,7 +11,6 @@ as it is.
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from random import Random
 from typing import Final, Protocol
 
@@ -22,6 +21,7 @@ from prokurist.errors import (
 )
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, Deadline
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.metrics.queries import QUERIES, OpenQueries
 from prokurist.spark.errors import GroupInUseException
 from prokurist.spark.repeated_warnings import RepeatedWarnings

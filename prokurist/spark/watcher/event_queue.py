@@ -11,11 +11,12 @@ again.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
 from prokurist.events.counter_types import Histogram
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.watcher.progress import Query, QueryBatch
 
 MOST_REMEMBERED: Final = 256

@@ -10,11 +10,12 @@ recognised by the form of its offsets, unlike that of any other source of Spark'
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from prokurist.errors import ConfigException
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.spark.offset_json import SourceOffset
 from prokurist.types import TopicPartition
 

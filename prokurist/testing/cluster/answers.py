@@ -4,10 +4,10 @@ Thread: the one that drives the model.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.apis import Api
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Refusals

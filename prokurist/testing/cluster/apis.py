@@ -6,12 +6,13 @@ of strings: nothing of any version is imported here.
 Thread: any; nothing here changes.
 """
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Final, Literal, get_args
 
 from kio.schema.index import schema_name_map
+
+from prokurist.lazy_dataclasses import dataclass
 
 ApiName = Literal[
     "Produce",

@@ -10,11 +10,11 @@ Thread: any; values are frozen.
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from crc32c import crc32c
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.varints import decode_varint, encode_varint
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")

@@ -3,8 +3,9 @@
 Thread: the one that drives the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.fetch_sessions import FetchSessions
 from prokurist.testing.cluster.images import Lag
 from prokurist.testing.cluster.share_sessions import ShareSessions

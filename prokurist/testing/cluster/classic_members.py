@@ -5,8 +5,9 @@ Thread: the one that drives the model.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.wire import Values
 
 

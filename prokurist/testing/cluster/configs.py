@@ -7,10 +7,11 @@ Thread: the one that drives the model.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.properties import (
     BROKER_PROPERTIES,
     GROUP_PROPERTIES,

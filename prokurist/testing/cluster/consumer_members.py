@@ -12,10 +12,11 @@ Thread: the one that drives the model.
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.server_assignors import Part
 
 LEFT_FOR_NOW: Final = -2

@@ -4,7 +4,8 @@ Thread: the one that drives the model.
 """
 
 import math
-from dataclasses import dataclass
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

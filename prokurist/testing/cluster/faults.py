@@ -8,9 +8,10 @@ Thread: the one that drives the model.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.apis import Api
 
 

@@ -8,11 +8,13 @@ Thread: the one that drives the model.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+
+from prokurist.lazy_dataclasses import dataclass
 
 NO_SESSION: Final = 0
 FULL: Final = 0

@@ -3,7 +3,7 @@
 Thread: any; the values are immutable.
 """
 
-from dataclasses import dataclass
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

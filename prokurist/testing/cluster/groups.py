@@ -6,8 +6,9 @@ classic group that no member ever joined.
 Thread: the one that drives the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.classic_group import ClassicGroup
 from prokurist.testing.cluster.consumer_group import ConsumerGroup
 from prokurist.testing.cluster.coordinated import Coordinated

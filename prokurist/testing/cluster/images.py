@@ -8,9 +8,9 @@ Thread: the one that drives the model.
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.topics import Topic
 
 APART: Final = 1e-6

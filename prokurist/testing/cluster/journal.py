@@ -4,9 +4,9 @@ Thread: the one that drives the model; a served cluster gives out copies under i
 """
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any, Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.apis import ApiName, named
 from prokurist.testing.cluster.wire import Request
 

@@ -19,11 +19,12 @@ Thread: the one that drives the model.
 
 from collections import deque
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.batches import RecordBatch
 
 RETAINED: Final = 5

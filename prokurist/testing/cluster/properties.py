@@ -7,9 +7,10 @@ Thread: any; the values are immutable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 LARGEST: Final = 2**63 - 1
 INT_LARGEST: Final = 2**31 - 1

@@ -7,7 +7,7 @@ fetch. A new leader begins with its high watermark as a follower.
 Thread: the one that drives the model.
 """
 
-from dataclasses import dataclass
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import quote
 
 from kio.schema.errors import ErrorCode
+
+from prokurist.lazy_dataclasses import dataclass
 
 OPEN: Final = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs allowed before a connection is authenticated."""

@@ -23,10 +23,11 @@ Thread: the one that drives the model.
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.answers import Result, Silence, Wait
 from prokurist.testing.cluster.brokers import Broker
 from prokurist.testing.cluster.faults import Fate, RuleKind

@@ -10,11 +10,12 @@ Thread: the one that drives the model.
 import math
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.consumer_group import Listed, Refused
 from prokurist.testing.cluster.server_assignors import Part
 from prokurist.testing.cluster.share_partition import SharePartition

@@ -10,12 +10,12 @@ Thread: the one that drives the model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.share_settings import ShareSettings
 

@@ -6,11 +6,13 @@ its requests when it takes them up, and a refused one does not count.
 Thread: the one that drives the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+
+from prokurist.lazy_dataclasses import dataclass
 
 OPENING: Final = 0
 CLOSING: Final = -1

@@ -4,8 +4,10 @@ Thread: any; the values are immutable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ Thread: the one that drives the model; there is no lock in here.
 import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from zlib import crc32
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.acls import Acls
 from prokurist.testing.cluster.agenda import Agenda
 from prokurist.testing.cluster.batches import RecordBatch

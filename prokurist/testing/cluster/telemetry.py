@@ -6,11 +6,13 @@ Thread: the one that drives the model.
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from kio.schema.errors import ErrorCode
+
+from prokurist.lazy_dataclasses import dataclass
 
 FORGIVEN: Final = frozenset(
     {ErrorCode.unknown_subscription_id, ErrorCode.unsupported_compression_type}

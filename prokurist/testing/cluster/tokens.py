@@ -4,8 +4,10 @@ Thread: the one that drives the model.
 """
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 LIFETIME: Final = 7 * 24 * 3600.0
 """`delegation.token.max.lifetime.ms`, in seconds."""

@@ -4,8 +4,10 @@ Thread: any; the values are immutable.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Final, TypedDict
+
+from prokurist.lazy_dataclasses import dataclass
 
 NO_LIMIT: Final = 2**63 - 1
 LOG_APPEND_TIME: Final = "LogAppendTime"

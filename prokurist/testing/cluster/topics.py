@@ -6,9 +6,10 @@ Thread: the one that drives the model.
 import re
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.batches import RecordBatch
 from prokurist.testing.cluster.epochs import EpochCache
 from prokurist.testing.cluster.log import Log

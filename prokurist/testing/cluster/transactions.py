@@ -19,12 +19,13 @@ Thread: the one that drives the model.
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.coordinated import Coordinated
 from prokurist.testing.cluster.producers import ProducerStates
 from prokurist.types import TopicPartition

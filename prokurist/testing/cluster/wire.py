@@ -13,7 +13,7 @@ Thread: any; nothing here keeps state but caches of classes.
 import io
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
@@ -26,6 +26,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 from kio.static.constants import EntityType
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.apis import Api, by_key
 
 Values = Mapping[str, Any]

@@ -8,10 +8,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.kafka.errors import JavaMissing, JavaTooOld
 
 ANSWER_WITHIN: Final = 20.0

@@ -14,10 +14,10 @@ import importlib.util
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.clock import Clock, Deadline
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.kafka.class_archive import class_archive
 from prokurist.testing.kafka.errors import (
     DockerUnavailable,

@@ -4,10 +4,12 @@ Thread: any; no state.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+
+from prokurist.lazy_dataclasses import dataclass
 
 CLIENTS: Final = "PROXIED"
 """The listener that clients come in by; the harness itself has another, in plain text."""

@@ -10,7 +10,7 @@ Thread: the one that calls; it turns the loops of all clients itself.
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any, Final, Generic, TypeVar
 
@@ -27,6 +27,7 @@ from prokurist.config import (
 )
 from prokurist.config.connection import ConnectionKeys
 from prokurist.events.waiter import Waiter
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.connections.authentication import Authenticator
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.operations.timer import Timer

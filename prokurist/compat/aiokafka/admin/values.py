@@ -1,11 +1,11 @@
 """Arguments and answers of aiokafka's admin client."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from prokurist.compat.aiokafka.errors import IllegalArgumentError
+from prokurist.lazy_dataclasses import dataclass
 
 
 class ConfigResourceType(IntEnum):

@@ -8,7 +8,6 @@ JoinGroup and SyncGroup have a lane of their own, because the broker parks them 
 the others have come; heartbeats and the leave share theirs with commits.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from prokurist.errors import (
@@ -20,6 +19,7 @@ from prokurist.errors import (
     KafkaException,
 )
 from prokurist.events.call import Call
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.connections.requests import Lane
 from prokurist.network_thread.error_actions import (
     HEARTBEAT,

@@ -7,10 +7,10 @@ are sent again when a membership begins and after an error, since the last reque
 arrived.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from prokurist.events.assigned import Subscribed
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.membership.context import MembershipContext
 from prokurist.network_thread.wire.consumer_group import (
     ConsumerGroupHeartbeat,

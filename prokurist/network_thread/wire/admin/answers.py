@@ -4,9 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.request import Body
 from prokurist.network_thread.wire.translation import said, throttle
 

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from prokurist.events.admin.work import WHOLE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer, answer_of
 from prokurist.network_thread.wire.apis import DESCRIBE_CLUSTER, Api
 from prokurist.network_thread.wire.request import Body, Limit

@@ -4,11 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from prokurist.config.secret import MASK, Secret
 from prokurist.events.admin.work import WHOLE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import (
     ItemAnswer,
     ItemsAnswer,

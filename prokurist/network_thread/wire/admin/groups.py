@@ -4,9 +4,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import (
     ItemAnswer,
     ItemsAnswer,

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from prokurist.events.admin.work import WHOLE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import (
     ItemAnswer,
     ItemsAnswer,

@@ -4,11 +4,11 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
 from uuid import UUID
 
 from prokurist.events.admin.work import WHOLE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import (
     ItemsAnswer,
     answer_of,

@@ -4,9 +4,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import ItemsAnswer, answer_of, item_of
 from prokurist.network_thread.wire.apis import DELETE_RECORDS, Api
 from prokurist.network_thread.wire.request import Body, Limit

@@ -5,12 +5,13 @@ Thread: any; frozen values.
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Final
 
 from prokurist.config.secret import Secret
 from prokurist.events.admin.work import WHOLE
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import ItemAnswer, ItemsAnswer, answer_of
 from prokurist.network_thread.wire.apis import (
     CREATE_DELEGATION_TOKEN,

@@ -4,9 +4,9 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.apis import DESCRIBE_TOPIC_PARTITIONS, Api
 from prokurist.network_thread.wire.metadata import TopicMetadata, topic_metadata
 from prokurist.network_thread.wire.request import Body, Limit

@@ -4,10 +4,10 @@ Thread: any; frozen values.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.wire.admin.answers import (
     ItemAnswer,
     ItemsAnswer,

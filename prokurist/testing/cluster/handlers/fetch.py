@@ -4,12 +4,13 @@ A follower answers only where the cluster lets clients read from followers; ther
 leader names the follower in the client's rack (KIP-392).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.answers import Context, Result, Wait
 from prokurist.testing.cluster.epochs import UNDEFINED, EpochEnd
 from prokurist.testing.cluster.fetch_sessions import (

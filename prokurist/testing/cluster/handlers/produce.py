@@ -5,11 +5,12 @@ that adds them (version 12) waits for a while if the transaction before is still
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.answers import Context, Result, Silence, Wait
 from prokurist.testing.cluster.batch_validation import (
     BatchRefused,

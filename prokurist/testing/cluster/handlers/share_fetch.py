@@ -1,10 +1,10 @@
 """ShareFetch: records lent to a member of a share group, and acknowledgements before them."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.answers import Context, Result, Wait
 from prokurist.testing.cluster.handlers import field
 from prokurist.testing.cluster.handlers.leadership import endpoints, leader_hint, place

@@ -5,11 +5,11 @@ requests have the partition added by that question, older ones have it looked up
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kio.schema.errors import ErrorCode
 
+from prokurist.lazy_dataclasses import dataclass
 from prokurist.testing.cluster.state import State
 from prokurist.testing.cluster.transaction_coordinator import add, is_up, verify
 from prokurist.testing.cluster.transactions import ProducerNumbers
