@@ -50,7 +50,7 @@ class TaskAdmin(KafkaAdmin):
 
     @property
     def reachability(self) -> Reachability:
-        """Whether brokers answer."""
+        """The reachability of brokers."""
         return self._built().client.reachability
 
     @property

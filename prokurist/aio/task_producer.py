@@ -166,7 +166,7 @@ class TaskProducer(KafkaProducer):
 
     @property
     def reachability(self) -> Reachability:
-        """Whether brokers answer."""
+        """The reachability of brokers."""
         return self._built().client.reachability
 
     @property
