@@ -11,7 +11,6 @@ from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import asked_partitions
 from prokurist.admin.records import partitions_of
 from prokurist.admin.results import Results
-from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.share import (
     ShareOffsetsToAlter,
     ShareOffsetsToDelete,
@@ -45,16 +44,7 @@ class Share(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         work = ShareOffsetsToDescribe(asked_partitions(groups))
-        outcomes = self._ended("share_offsets", work, timeout)
-        return Results(
-            "share_offsets",
-            {
-                group: found
-                if found.error is not None
-                else Outcome(Results(f"share_offsets of {group}", found.value))
-                for group, found in outcomes.items()
-            },
-        )
+        return self._run(self._ask_each("share_offsets", work, timeout))
 
     def alter_share_offsets(
         self,
