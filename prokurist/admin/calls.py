@@ -69,12 +69,6 @@ class AdminCalls:
         """Ask all brokers, and return their parts as one list."""
         return self._run(self._ask_brokers(operation, work, timeout, partial=partial))
 
-    def _ended(
-        self, operation: str, work: Work, timeout: float | timedelta | None
-    ) -> Mapping[Any, Outcome]:
-        """Do some work until its deadline."""
-        return self._run(self._ask(operation, work, timeout))
-
     # --- steps -----------------------------------------------------------------------------
 
     def _ask_all(
@@ -82,6 +76,21 @@ class AdminCalls:
     ) -> Steps[Results[Any, Any]]:
         """Take the steps of some work, to the outcome of each item."""
         return Results(operation, (yield from self._ask(operation, work, timeout)))
+
+    def _ask_each(
+        self, operation: str, work: Work, timeout: float | timedelta | None
+    ) -> Steps[Results[Any, Any]]:
+        """Take the steps of some work whose items have outcomes of their own within."""
+        outcomes = yield from self._ask(operation, work, timeout)
+        return Results(
+            operation,
+            {
+                item: found
+                if found.error is not None
+                else Outcome(Results(f"{operation} of {item}", found.value))
+                for item, found in outcomes.items()
+            },
+        )
 
     def _ask_one(
         self, operation: str, work: Work, timeout: float | timedelta | None

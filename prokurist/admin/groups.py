@@ -153,21 +153,7 @@ class Groups(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         work = GroupOffsetsToFetch(asked_partitions(groups), stable)
-        return self._run(self._group_offsets(work, timeout))
-
-    def _group_offsets(
-        self, work: GroupOffsetsToFetch, timeout: float | timedelta | None
-    ) -> Steps[Results[str, Results[TopicPartition, OffsetAndMetadata | None]]]:
-        outcomes = yield from self._ask("group_offsets", work, timeout)
-        return Results(
-            "group_offsets",
-            {
-                group: found
-                if found.error is not None
-                else Outcome(Results(f"group_offsets of {group}", found.value))
-                for group, found in outcomes.items()
-            },
-        )
+        return self._run(self._ask_each("group_offsets", work, timeout))
 
     def alter_offsets(
         self,

@@ -11,8 +11,6 @@ from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import asked_partitions
 from prokurist.admin.records import partitions_of
 from prokurist.admin.results import Results
-from prokurist.application.driving import Steps
-from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.share import (
     ShareOffsetsToAlter,
     ShareOffsetsToDelete,
@@ -46,21 +44,7 @@ class Share(AdminCalls):
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
         work = ShareOffsetsToDescribe(asked_partitions(groups))
-        return self._run(self._share_offsets(work, timeout))
-
-    def _share_offsets(
-        self, work: ShareOffsetsToDescribe, timeout: float | timedelta | None
-    ) -> Steps[Results[str, Results[TopicPartition, ShareOffset | None]]]:
-        outcomes = yield from self._ask("share_offsets", work, timeout)
-        return Results(
-            "share_offsets",
-            {
-                group: found
-                if found.error is not None
-                else Outcome(Results(f"share_offsets of {group}", found.value))
-                for group, found in outcomes.items()
-            },
-        )
+        return self._run(self._ask_each("share_offsets", work, timeout))
 
     def alter_share_offsets(
         self,

@@ -76,6 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         log.removeHandler(silence)
 
 
+CHECKED: Final = ("prokurist.admin.", "prokurist.types.")
+"""Modules that check the arguments of administrative calls."""
+
+
 def terminate(_number: int, _frame: object) -> None:
     """End the command."""
     raise Terminated
@@ -87,6 +91,9 @@ def ended(arguments: list[str]) -> int:
 
     from prokurist.cli.app import built  # noqa: PLC0415 - the same
 
+    if sys.stdout is None:
+        complain("standard output is closed: there is no place for what was asked")
+        return FAILURE
     if COMPLETION in os.environ:
         # What Typer calls for its own options of the same end; it is not exported.
         from typer.completion import completion_init  # type: ignore[attr-defined]  # noqa: PLC0415
@@ -120,6 +127,9 @@ def ended(arguments: list[str]) -> int:
         complain(str(error))
         return FAILURE
     except Exception as error:
+        if is_refused_argument(error):
+            complain(str(error))
+            return USAGE
         if sys.flags.dev_mode:
             raise
         complain(
@@ -130,6 +140,16 @@ def ended(arguments: list[str]) -> int:
     return code if isinstance(code, int) else DONE
 
 
+def is_refused_argument(error: Exception) -> bool:
+    """Return True for a value that the admin client, or one of its types, has refused."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = "" if place is None else str(place.tb_frame.f_globals.get("__name__"))
+    return isinstance(error, ValueError) and module.startswith(CHECKED)
+
+
 def complain(text: str) -> None:
     """One line on standard error, even for a text of several lines."""
-    sys.stderr.write(f"prokurist: {' '.join(text.split())}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"prokurist: {' '.join(text.split())}\n")

@@ -51,6 +51,9 @@ def test_calls_of_several_requests_are_awaited() -> None:
             await admin.alter_offsets("billing", {TopicPartition("orders", 0): 1})
             assert set((await admin.lag())["billing"]) == {TopicPartition("orders", 0)}
             assert set(await admin.list_groups()) != set()
+            offsets = await admin.group_offsets(["billing"])
+            assert set(offsets["billing"]) == {TopicPartition("orders", 0)}
+            assert await admin.share_offsets([]) == {}
             assert await admin.find_hanging(["orders"]) == ()
             assert await admin.users() == {}
             with pytest.raises(errors.GroupIdNotFoundException):
@@ -66,6 +69,8 @@ def test_calls_go_on_beside_each_other_and_end_by_their_deadlines() -> None:
     async def main() -> None:
         async with admin_of(world) as admin:
             await admin.describe_cluster()
+            # The first change opens the connection of changes.
+            await admin.create_topic("early", 1)
             world.control.freeze()
             began = world.clock.time
             late = admin.delete_records({TopicPartition("orders", 0): 0}, timeout=2.0)
@@ -88,6 +93,8 @@ def test_a_call_that_is_cancelled_says_what_it_has_done() -> None:
     async def main() -> None:
         async with admin_of(world) as admin:
             await admin.describe_cluster()
+            # The first change opens the connection of changes.
+            await admin.create_topic("early", 1)
             world.control.freeze()
             creating = asyncio.create_task(admin.create_topic("late", 1))
             await asyncio.sleep(1.0)

@@ -10,7 +10,7 @@ from prokurist.admin import KafkaAdmin
 from prokurist.aio import KafkaAdmin as KafkaAdminOfTasks
 
 ROOT = Path(__file__).parents[2]
-WAYS_OUT = {"_ended", "_listing", "_one", "_results", "_run"}
+WAYS_OUT = {"_listing", "_one", "_results", "_run"}
 """Methods that wait on a thread, and return coroutines in `prokurist.aio`."""
 OF_THREADS = {"_each_of"}
 """An iterator of threads, which `aio.KafkaAdmin` has in words of its own."""

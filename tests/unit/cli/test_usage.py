@@ -37,6 +37,8 @@ MISUSE = [
     ("topics -b 127.0.0.1:9 -X ssl.key.password=x", "use -F FILE"),
     ("topics -b 127.0.0.1:9 -F /nowhere", "-F /nowhere"),
     ("reassign start -b 127.0.0.1:9 orders:0=1,1", "'orders:0=1,1' names a broker twice"),
+    ("quotas set -b 127.0.0.1:9 --user a producer_byte_rate=nan", "a finite number"),
+    ("topics create -b 127.0.0.1:9 \udcff", "UTF-8"),
     ("configs show -b 127.0.0.1:9 broker:x", "a broker has a number for its id"),
     ("features set -b 127.0.0.1:9 metadata.version=x", "a level is a number"),
     ("consume -b 127.0.0.1:9", "'-t'"),
@@ -244,3 +246,14 @@ def test_bash_reads_its_script() -> None:
         ["bash", "-c", line], capture_output=True, text=True, timeout=25, check=True
     )
     assert "_prokurist_completion" in done.stdout
+
+
+def test_a_closed_output_is_a_failure_in_one_line() -> None:
+    """Nothing can be shown: that is said, and is no bug."""
+    command = f"'{sys.executable}' -m prokurist broker --timeout 1 >&-"
+    ended = subprocess.run(
+        ["sh", "-c", command], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("prokurist: standard output is closed")
+    assert ended.stderr.count("\n") == 1
