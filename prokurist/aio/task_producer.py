@@ -166,7 +166,7 @@ class TaskProducer(KafkaProducer):
 
     @property
     def reachability(self) -> Reachability:
-        """Whether brokers answer."""
+        """Reachability of the brokers."""
         return self._built().client.reachability
 
     @property
