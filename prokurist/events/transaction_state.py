@@ -80,11 +80,11 @@ REASONS: Final[Mapping[TransactionState, str]] = MappingProxyType(
         S.INITIALISING: "init_transactions has not succeeded: call init_transactions again",
         S.READY: "no transaction is open: call begin_transaction",
         S.OPEN: "a transaction is open: commit_transaction or abort_transaction ends it",
-        S.UNSURE: "send_offsets_to_transaction was out of time after its request was written, "
+        S.UNSURE: "send_offsets_to_transaction ended without an answer to its request, "
         "so the offsets are in the transaction or not: call it again with the same offsets, "
         "or abort_transaction",
         S.COMMITTING: "the transaction is being committed",
-        S.IN_DOUBT: "commit_transaction was out of time after its request was written, so the "
+        S.IN_DOUBT: "commit_transaction ended without an answer to its request, so the "
         "transaction is committed or will be: call commit_transaction again, or close",
         S.ABORTING: "abort_transaction has not succeeded: call abort_transaction again",
     }

@@ -421,3 +421,28 @@ def test_start_raises_what_a_listener_and_the_group_raise() -> None:
         await client.stop()
 
     run(world, main())
+
+
+def test_a_cancelled_block_of_a_producer_is_left_soon() -> None:
+    """B856: what is left is not flushed for the whole time of a delivery."""
+    world = World()
+    delivered: list[int] = []
+
+    async def main() -> None:
+        async def send() -> None:
+            async with sender(world) as client:
+                delivered.append((await client.send_and_wait("orders", b"1")).offset)
+                world.control.freeze()
+                await client.send_and_wait("orders", b"2")
+
+        sending = asyncio.create_task(send())
+        await asyncio.sleep(2.0)
+        began = world.clock.time
+        sending.cancel()
+        await asyncio.wait((sending,))
+        assert sending.cancelled()
+        assert world.clock.time - began < 3.0
+        world.control.thaw()
+
+    run(world, main())
+    assert delivered == [0]

@@ -131,6 +131,11 @@ class AIOKafkaProducer(Face):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, asyncio.CancelledError) and not self._closed:
+            # The program wants to end: what is left has a moment, and not the time of `stop`.
+            self._closed = True
+            await self._producer.__aexit__(kind, error, trace)
+            return
         await self.stop()
 
     # --- sending ---------------------------------------------------------------------
