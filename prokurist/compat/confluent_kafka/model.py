@@ -115,7 +115,7 @@ class Node:
 
     def __init__(self, id: int, host: str, port: int, rack: str | None = None) -> None:  # noqa: A002 - its name there
         self.id = id
-        self.id_string = str(id)
+        self.id_string: str = str(id)
         self.host = host
         self.port = port
         self.rack = rack

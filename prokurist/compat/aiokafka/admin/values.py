@@ -66,8 +66,8 @@ class NewTopic:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.replica_assignments = replica_assignments or {}
-        self.topic_configs = topic_configs or {}
+        self.replica_assignments: Mapping[int, Sequence[int]] = replica_assignments or {}
+        self.topic_configs: Mapping[str, str] = topic_configs or {}
 
 
 class NewPartitions:

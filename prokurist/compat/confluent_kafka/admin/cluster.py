@@ -28,7 +28,9 @@ class DescribeClusterResult:
         self.cluster_id = cluster_id
         self.controller = controller
         self.nodes = nodes
-        self.authorized_operations = operations_of(authorized_operations)
+        self.authorized_operations: list[AclOperation] | None = operations_of(
+            authorized_operations
+        )
 
     @classmethod
     def of(cls, found: ClusterDescription) -> "DescribeClusterResult":

@@ -64,11 +64,11 @@ class ConfigEntry:
         self.name = name
         self.value = value
         self.source = source
-        self.is_read_only = bool(is_read_only)
-        self.is_default = bool(is_default)
-        self.is_sensitive = bool(is_sensitive)
-        self.is_synonym = bool(is_synonym)
-        self.synonyms = dict(synonyms)
+        self.is_read_only: bool = bool(is_read_only)
+        self.is_default: bool = bool(is_default)
+        self.is_sensitive: bool = bool(is_sensitive)
+        self.is_synonym: bool = bool(is_synonym)
+        self.synonyms: dict[str, ConfigEntry] = dict(synonyms)
         self.incremental_operation = incremental_operation
 
     @classmethod
@@ -162,10 +162,10 @@ class ConfigResource:
         if name is None:
             raise ValueError("the name of a ConfigResource is a str, not None")
         self.restype: ResourceType = read_enum(ResourceType, restype)
-        self.restype_int = int(self.restype.value)
+        self.restype_int: int = int(self.restype.value)
         self.name = name
-        self.set_config_dict = dict(set_config or {})
-        self.incremental_configs = list(incremental_configs or ())
+        self.set_config_dict: dict[str, str] = dict(set_config or {})
+        self.incremental_configs: list[ConfigEntry] = list(incremental_configs or ())
         self.configs = described_configs
         self.error = error
 

@@ -70,7 +70,7 @@ class MemberAssignment:
     """
 
     def __init__(self, topic_partitions: list[TopicPartition] | None) -> None:
-        self.topic_partitions = topic_partitions or []
+        self.topic_partitions: list[TopicPartition] = topic_partitions or []
 
     def __repr__(self) -> str:
         return f"MemberAssignment({self.topic_partitions})"
@@ -137,7 +137,9 @@ class ConsumerGroupDescription:
         self.group_id = group_id
         self.is_simple_consumer_group = is_simple_consumer_group
         self.members = members
-        self.authorized_operations = operations_of(authorized_operations)
+        self.authorized_operations: list[AclOperation] | None = operations_of(
+            authorized_operations
+        )
         self.partition_assignor = partition_assignor
         if state is not None:
             self.state: ConsumerGroupState = read_enum(ConsumerGroupState, state)

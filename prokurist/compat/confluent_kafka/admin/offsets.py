@@ -106,7 +106,7 @@ class ListOffsetsResultInfo:
         self.offset = offset
         self.timestamp = timestamp
         known = leader_epoch is not None and leader_epoch >= 0
-        self.leader_epoch = leader_epoch if known else None
+        self.leader_epoch: int | None = leader_epoch if known else None
 
     @classmethod
     def of(cls, found: ListedOffset) -> "ListOffsetsResultInfo":

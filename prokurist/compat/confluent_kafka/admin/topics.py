@@ -217,7 +217,9 @@ class TopicDescription:
         self.topic_id = topic_id
         self.is_internal = is_internal
         self.partitions = partitions
-        self.authorized_operations = operations_of(authorized_operations)
+        self.authorized_operations: list[AclOperation] | None = operations_of(
+            authorized_operations
+        )
 
     @classmethod
     def of(cls, found: OurDescription) -> "TopicDescription":

@@ -118,9 +118,9 @@ class ResourcePatternFilter(_Value):
         resource_name: str | None,
         pattern_type: ACLResourcePatternType,
     ) -> None:
-        self.resource_type = _checked("resource_type", resource_type, ResourceType)
+        self.resource_type: Any = _checked("resource_type", resource_type, ResourceType)
         self.resource_name = resource_name
-        self.pattern_type = _checked("pattern_type", pattern_type, ACLResourcePatternType)
+        self.pattern_type: Any = _checked("pattern_type", pattern_type, ACLResourcePatternType)
 
 
 class ResourcePattern(ResourcePatternFilter):
@@ -170,9 +170,11 @@ class ACLFilter(_Value):
     ) -> None:
         self.principal = principal
         self.host = host
-        self.operation = _checked("operation", operation, ACLOperation)
-        self.permission_type = _checked("permission_type", permission_type, ACLPermissionType)
-        self.resource_pattern = _checked(
+        self.operation: Any = _checked("operation", operation, ACLOperation)
+        self.permission_type: Any = _checked(
+            "permission_type", permission_type, ACLPermissionType
+        )
+        self.resource_pattern: Any = _checked(
             "resource_pattern", resource_pattern, ResourcePatternFilter
         )
 
@@ -240,7 +242,7 @@ class UserScramCredentialDeletion:
 
     def __init__(self, user: str, mechanism: ScramMechanism | str | int) -> None:
         self.user = user
-        self.mechanism = _mechanism(mechanism)
+        self.mechanism: ScramMechanism = _mechanism(mechanism)
 
     def __repr__(self) -> str:
         return f"UserScramCredentialDeletion({self.user}, {self.mechanism.name})"
@@ -270,10 +272,10 @@ class UserScramCredentialUpsertion:
     ) -> None:
         del salt
         self.user = user
-        self.mechanism = _mechanism(mechanism)
-        self.iterations = self.DEFAULT_ITERATIONS if iterations is None else iterations
+        self.mechanism: ScramMechanism = _mechanism(mechanism)
+        self.iterations: int = self.DEFAULT_ITERATIONS if iterations is None else iterations
         text = password.decode() if isinstance(password, bytes) else password
-        self.password = Secret(text)
+        self.password: Secret = Secret(text)
 
     def __repr__(self) -> str:
         return f"UserScramCredentialUpsertion({self.user}, {self.mechanism.name})"

@@ -184,7 +184,7 @@ class ConfigResource:
         name: str,
         configs: Iterable[str] | Mapping[str, Any] | None = None,
     ) -> None:
-        self.resource_type = ConfigResourceType.build_from(resource_type)
+        self.resource_type: ConfigResourceType = ConfigResourceType.build_from(resource_type)
         self.name = name
         self.configs = configs
 
@@ -214,8 +214,8 @@ class NewTopic:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.replica_assignments = dict(replica_assignments or {})
-        self.topic_configs = dict(topic_configs or {})
+        self.replica_assignments: dict[int, list[int]] = dict(replica_assignments or {})
+        self.topic_configs: dict[str, Any] = dict(topic_configs or {})
 
     def __repr__(self) -> str:
         return f"NewTopic({self.name!r}, {self.num_partitions}, {self.replication_factor})"
@@ -256,9 +256,9 @@ class MemberToRemove:
         group_instance_id: str | None = None,
         reason: str | None = None,
     ) -> None:
-        self.member_id = member_id
-        self.group_instance_id = group_instance_id
-        self.reason = reason
+        self.member_id: str | None = member_id
+        self.group_instance_id: str | None = group_instance_id
+        self.reason: str | None = reason
 
     def _place(self) -> tuple[str | None, ...]:
         return self.member_id, self.group_instance_id, self.reason
