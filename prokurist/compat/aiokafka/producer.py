@@ -341,7 +341,7 @@ class Sent:
 
     def __init__(self, timestamp: int, *, is_told: bool) -> None:
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.timestamp = timestamp
+        self.timestamp: int = timestamp
         self._is_told = is_told
 
     def __call__(self, metadata: OurMetadata, error: KafkaException | None) -> None:
