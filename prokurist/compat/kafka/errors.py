@@ -61,7 +61,7 @@ class BrokerResponseError(KafkaError):
 class NoError(BrokerResponseError):
     """No error, in results by item."""
 
-    errno = 0
+    errno: int | None = 0
 
 
 class AuthorizationError(BrokerResponseError):

@@ -135,12 +135,31 @@ class RefusedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, error: ConfigException) -> None:
         self._error = error
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def prepareForTriggerAvailableNow(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raise the reason."""
         raise self._error
 
-    # Each takes what Spark hands it, and none returns.
-    prepareForTriggerAvailableNow = getDefaultReadLimit = initialOffset = _refuse  # noqa: N815
-    latestOffset = partitions = read = _refuse  # type: ignore[assignment]  # noqa: N815
+    def getDefaultReadLimit(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raise the reason."""
+        raise self._error
+
+    def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raise the reason."""
+        raise self._error
+
+    def latestOffset(self, *_: Any) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raise the reason."""
+        raise self._error
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> NoReturn:
+        """Raise the reason."""
+        del start, end
+        raise self._error
+
+    def read(self, partition: InputPartition) -> NoReturn:
+        """Raise the reason."""
+        del partition
+        raise self._error
 
 
 def leave(_number: int, _frame: object) -> None:
