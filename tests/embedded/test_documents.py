@@ -10,7 +10,7 @@ import pytest
 
 from prokurist import ConsumerConfig, ProducerConfig
 from prokurist.assembly.security import authenticator_of
-from prokurist.cli.app import COMMANDS, GROUPS
+from prokurist.cli.app import ADMINISTRATION, COMMANDS, GROUPS
 from tests.documents import PAGES, ROOT, Block, blocks, run
 
 EVERY = list(blocks())
@@ -64,7 +64,7 @@ def is_command(words: list[str]) -> bool:
             return {each for each in rest if "=" not in each} <= TARGETS
         case ["prokurist", command, *_]:
             # Those of docs/cli.md are run, by its own test.
-            return command in {*COMMANDS, *GROUPS} or command.startswith("-")
+            return command in {*COMMANDS, *ADMINISTRATION, *GROUPS} or command.startswith("-")
         case ["pip", "install", what]:
             found = re.fullmatch(r"(?:prokurist|\.)(?:\[([\w,]+)\])?", what)
             return found is not None and set((found[1] or "").split(",")) <= EXTRAS | {""}
