@@ -46,7 +46,9 @@ def plain(value):
         }
         return {key: plain(named[key]) for key in sorted(named)}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        items = [plain(each) for each in value]
+        # A controller returns the answers about items in any order.
+        return sorted(items, key=str) if isinstance(next(iter(items), None), dict) else items
     return value.__name__ if isinstance(value, type) else value
 
 
