@@ -1,7 +1,7 @@
 """Records, replicas, quorum and features on real brokers, and brokers that are frozen."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import count
 
@@ -102,10 +102,17 @@ def test_records_are_deleted_and_offsets_found(
 
 def test_log_dirs(admin: KafkaAdmin, name: str) -> None:
     """B616: of all brokers, of one, and of one that is not there."""
+    made = {TopicPartition(name, 0), TopicPartition(name, 2)}
+
+    def replicas() -> Collection[TopicPartition]:
+        (there,) = admin.describe_log_dirs([0]).check()[0].values()
+        return there.replicas.keys()
+
+    # A broker makes the folders of a topic a moment after the controller has made the topic.
+    until(lambda: made <= set(replicas()))
     every = admin.describe_log_dirs().check()
     assert sorted(every) == [0, 1, 2]
     (there,) = every[0].values()
-    assert there.replicas.keys() >= {TopicPartition(name, 0), TopicPartition(name, 2)}
     assert there.total_bytes
     some = admin.describe_log_dirs([1, 7], timeout=5)
     assert some[1]

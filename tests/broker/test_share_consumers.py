@@ -44,9 +44,14 @@ class Sharing:
     def write(
         self, topic: str, *values: bytes, partition: int = 0, apart: bool = False
     ) -> None:
-        """Write records, in a batch or in batches of their own."""
+        """Write records, in a batch or in batches of their own.
+
+        Without a producer id, which a controller may have to give: it may be the frozen node.
+        """
         with KafkaProducer(
-            bootstrap_servers=self.kafka.direct_bootstrap, linger_ms=50
+            bootstrap_servers=self.kafka.direct_bootstrap,
+            linger_ms=50,
+            enable_idempotence=False,
         ) as producer:
             for each in values:
                 producer.send(topic, each, partition=partition)
