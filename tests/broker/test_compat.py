@@ -98,5 +98,5 @@ def test_every_call_prints_what_the_peers_do(
     text = (HERE / f"{name}_{calls}.py").read_text("utf-8")
     theirs = text.replace("prokurist.compat.", "")
     before = printed(theirs, prokurist_kafka, tmp_path, peer=True)
-    assert len(before) > 12
+    assert len(before) > (12 if name == "aiokafka_admin" else 20)
     assert printed(text, prokurist_kafka, tmp_path) == before

@@ -101,6 +101,7 @@ class JudgeOfLogs:
         self._fates: dict[Where, Fate] = {}
         self._style = dict.fromkeys((life.name for life in lives), "")
         self._left: set[str] = set()
+        self._starved: dict[str, float] = {}
 
     def judge(self) -> Verdict:
         """Hold the logs against the journals of the writers."""
@@ -171,6 +172,7 @@ class JudgeOfLogs:
             timeout = TURN
         self._took(life, now, kind, timeout, took, starved, gave_up=gave_up)
         self.verdict.starved = max(self.verdict.starved, starved)
+        self._starved[life.name] = max(self._starved.get(life.name, 0.0), starved)
 
     def on_logged(self, _life: Life, _now: float, words: str) -> None:
         """A warning."""
@@ -223,8 +225,8 @@ class JudgeOfLogs:
             ran = until - fate.sent - shared(life.frozen, fate.sent, until)
             if life.name in self._left:
                 self._wrong("ends", f"{name_of(where)} has never ended, and its writer has")
-            elif ran > timeout + LATE_EVEN_SO / 1000 + self.verdict.starved:
-                # The network thread that ends it may be starved as the callers are.
+            # The machine starves the thread that ends it as it does the writer's callers.
+            elif ran > timeout + LATE_EVEN_SO / 1000 + self._starved.get(life.name, 0.0):
                 self._wrong("ends", f"{name_of(where)} has not ended within {ran:.1f} s")
 
     # --- logs ------------------------------------------------------------------------------
