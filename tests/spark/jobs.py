@@ -18,11 +18,18 @@ from prokurist.testing.kafka import RealKafka
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 OURS, THEIRS = "prokurist", "kafka"
 FORMATS = (OURS, THEIRS)
 DONE = 300
 """Seconds within which a query is over, on a machine that has much else to do."""
+STARTS = 4
+"""Tries to start a query on a busy machine."""
+INITIALIZING = "Initializing sources"
+"""State of a query whose sources have not started."""
+TOO_SLOW = "Python worker failed to connect back"
+"""Spark's error where a Python process of its own has not started within ten seconds."""
 ATTEMPT = "task {}, attempt {}"
 """What a gate calls who has come to it; both are counted from 0."""
 
@@ -82,14 +89,28 @@ def stream_to(
     """
     frame = spark.readStream.format(format_).options(**given).load()
     frame = frame.select("partition", "offset", "value")
-    return (
+    return start_query(
         (frame if behind is None else gated(frame, behind))
         .writeStream.format("parquet")
         .option("path", f"{folder}/out")
         .option("checkpointLocation", f"{folder}/checkpoint")
         .trigger(**(trigger or {"availableNow": True}))
-        .start()
     )
+
+
+def start_query(writer: "DataStreamWriter") -> "StreamingQuery":
+    """Start a query, again where Spark gave up on a Python process of its own.
+
+    Spark grants the process of a source ten seconds to start, which no setting changes. On a
+    busy machine that is too short, and says nothing of the source.
+    """
+    query = writer.start()
+    for _ in range(STARTS - 1):
+        until(lambda query=query: query.status["message"] != INITIALIZING)  # type: ignore[misc]
+        if TOO_SLOW not in str(query.exception()):
+            break
+        query = writer.start()
+    return query
 
 
 def gated(frame: "DataFrame", folder: Path) -> "DataFrame":

@@ -17,7 +17,7 @@ from prokurist.events.clock import MonotonicClock
 from prokurist.spark import GroupInUseException
 from prokurist.testing.kafka import RealKafka
 from tests.processes_watch import ProcessesWatch
-from tests.spark.jobs import DONE, OURS, options
+from tests.spark.jobs import DONE, OURS, options, start_query
 from tests.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def test_the_lag_is_seen_while_a_batch_takes_long(
     given = options(prokurist_kafka, topic, startingOffsets="earliest")
     frame = spark.readStream.format(OURS).options(**given).load()
     writer = frame.writeStream.foreachBatch(keep).queryName(name)
-    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query = start_query(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
     try:
         eventually(lambda: lag() == (0, 0.0))
         for written in (50, 100):

@@ -13,7 +13,7 @@ import pytest
 from prokurist.spark.data_source import KafkaDataSource
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from prokurist.testing.kafka.pki import Authority
-from tests.spark.jobs import OURS, batch
+from tests.spark.jobs import OURS, batch, start_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,12 +104,11 @@ def test_a_stream(spark: "SparkSession", secured: Secured, tmp_path: Path) -> No
     topic = secured.written(50)
     options = secured.options(topic, startingOffsets="earliest")
     stream = spark.readStream.format(OURS).options(**options).load()
-    written = (
+    written = start_query(
         stream.writeStream.format("parquet")
         .option("path", str(tmp_path / "out"))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
-        .start()
     )
     assert written.awaitTermination(120)
     assert spark.read.parquet(str(tmp_path / "out")).count() == 50
@@ -136,6 +135,6 @@ def test_a_stream_whose_password_is_refused(
             "checkpointLocation", str(tmp_path / "checkpoint")
         )
         with pytest.raises(Exception, match="SaslAuthenticationException") as refused:
-            query.start().awaitTermination(120)
+            start_query(query).awaitTermination(120)
     assert monotonic() - began < 100.0
     assert PASSWORD not in str(refused.value)

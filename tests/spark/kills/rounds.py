@@ -15,6 +15,7 @@ import confluent_kafka
 
 from prokurist.events.clock import Deadline, MonotonicClock
 from prokurist.testing.kafka import RealKafka
+from tests.spark.jobs import TOO_SLOW
 from tests.spark.kills.pipeline import Duty
 from tests.spark.kills.process_tree import Pipeline, Role
 from tests.spark.kills.sink import Row, begun, done, rows, underway, value_of, wrongs
@@ -32,9 +33,6 @@ LONGEST: Final = 3.0
 """Seconds, at most, from the end of those to it."""
 WITHIN: Final = 240.0
 """Seconds for each wait, on a machine that is shared."""
-TOO_SLOW: Final = "Python worker failed to connect back"
-"""What Spark says when a Python of its own has not started within ten seconds: a machine
-has too much to do, and rows are not judged by it."""
 TICK: Final = 0.05
 BURST: Final = 3
 """Records of each partition that are written in a tick."""
