@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from prokurist.config.connection import ConnectionKeys
+from prokurist.config.fetching import FetchingKeys
 from prokurist.config.key import HIGH, LOW, MEDIUM, Key, refused
-from prokurist.config.kinds import INT_MAX, Boolean, Choice, Integer, Text, millis, octets
-from prokurist.config.objects import Assignors, Deserializer, Function
+from prokurist.config.kinds import INT_MAX, Boolean, Choice, Text, millis, octets
+from prokurist.config.objects import Assignors, Function
 from prokurist.config.offset_reset import OffsetReset, Reset
 from prokurist.lazy_dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _SHARE = refused(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False, repr=False, eq=False)
-class ConsumerKeys(ConnectionKeys):
+class ConsumerKeys(FetchingKeys):
     """The keys of a consumer's configuration."""
 
     group_id: Annotated[
@@ -77,21 +77,6 @@ class ConsumerKeys(ConnectionKeys):
             HIGH,
         ),
     ] = 3_000
-    max_poll_interval_ms: Annotated[
-        int,
-        Key(
-            millis(1, INT_MAX),
-            "Longest time between two polls; after it the member leaves the group and joins "
-            "again at the next poll.",
-        ),
-    ] = 300_000
-    max_poll_records: Annotated[
-        int, Key(Integer(1, unit="records"), "Most records that one poll returns.")
-    ] = 500
-    default_api_timeout_ms: Annotated[
-        int,
-        Key(millis(high=INT_MAX), "Deadline of a blocking call that is given no timeout."),
-    ] = 60_000
     enable_auto_commit: Annotated[
         bool,
         Key(
@@ -129,22 +114,6 @@ class ConsumerKeys(ConnectionKeys):
             "Whether records of open and aborted transactions are returned.",
         ),
     ] = "read_uncommitted"
-    fetch_min_bytes: Annotated[
-        int, Key(octets(), "Amount of data that a broker waits for before it answers.", HIGH)
-    ] = 1
-    fetch_max_wait_ms: Annotated[
-        int,
-        Key(
-            millis(high=INT_MAX),
-            "Longest time a broker waits for fetch.min.bytes.",
-            LOW,
-            aliases=("fetch.wait.max.ms",),
-        ),
-    ] = 500
-    fetch_max_bytes: Annotated[
-        int,
-        Key(octets(), "Most data in one answer of a broker; a first larger batch passes."),
-    ] = 52_428_800
     max_partition_fetch_bytes: Annotated[
         int,
         Key(
@@ -174,17 +143,6 @@ class ConsumerKeys(ConnectionKeys):
             ours=True,
         ),
     ] = 268_435_456
-    receive_buffer_bytes: Annotated[
-        int,
-        Key(
-            octets(-1),
-            "Size of a socket's receive buffer; -1 or 0 leaves it to the operating system.",
-            aliases=("socket.receive.buffer.bytes",),
-        ),
-    ] = 1_048_576
-    check_crcs: Annotated[
-        bool, Key(Boolean(), "Whether each batch's checksum is verified.", LOW)
-    ] = True
     allow_auto_create_topics: Annotated[
         bool,
         Key(
@@ -197,16 +155,6 @@ class ConsumerKeys(ConnectionKeys):
         bool,
         Key(Boolean(), "Whether a pattern subscription leaves out Kafka's internal topics."),
     ] = True
-    key_deserializer: Annotated[
-        object | None,
-        Key(Deserializer(), "Makes a key from its bytes; without one, keys are bytes.", HIGH),
-    ] = None
-    value_deserializer: Annotated[
-        object | None,
-        Key(
-            Deserializer(), "Makes a value from its bytes; without one, values are bytes.", HIGH
-        ),
-    ] = None
     on_event: Annotated[
         Callable[..., Any] | None,
         Key(

@@ -133,6 +133,16 @@ _ClientDict = TypedDict(
 _OnlyConsumerDict = TypedDict(
     "_OnlyConsumerDict",
     {
+        "max.poll.interval.ms": int | str | timedelta,
+        "max.poll.records": int | str,
+        "default.api.timeout.ms": int | str | timedelta,
+        "fetch.min.bytes": int | str,
+        "fetch.max.wait.ms": int | str | timedelta,
+        "fetch.max.bytes": int | str,
+        "receive.buffer.bytes": int | str,
+        "check.crcs": bool | str,
+        "key.deserializer": Callable[..., Any] | object | None,
+        "value.deserializer": Callable[..., Any] | object | None,
         "group.id": str | None,
         "group.protocol": str,
         "group.instance.id": str | None,
@@ -140,26 +150,16 @@ _OnlyConsumerDict = TypedDict(
         "partition.assignment.strategy": str | Sequence[str | object],
         "session.timeout.ms": int | str | timedelta,
         "heartbeat.interval.ms": int | str | timedelta,
-        "max.poll.interval.ms": int | str | timedelta,
-        "max.poll.records": int | str,
-        "default.api.timeout.ms": int | str | timedelta,
         "enable.auto.commit": bool | str,
         "auto.commit.interval.ms": int | str | timedelta,
         "enable.auto.offset.store": bool | str,
         "auto.offset.reset": str | OffsetReset,
         "isolation.level": str,
-        "fetch.min.bytes": int | str,
-        "fetch.max.wait.ms": int | str | timedelta,
-        "fetch.max.bytes": int | str,
         "max.partition.fetch.bytes": int | str,
         "fetch.buffer.max.bytes": int | str,
         "fetch.decoded.batch.max.bytes": int | str,
-        "receive.buffer.bytes": int | str,
-        "check.crcs": bool | str,
         "allow.auto.create.topics": bool | str,
         "exclude.internal.topics": bool | str,
-        "key.deserializer": Callable[..., Any] | object | None,
-        "value.deserializer": Callable[..., Any] | object | None,
         "on.event": Callable[[LogEvent], object] | None,
         "statistics.interval.ms": int | str | timedelta,
         "on.committed": Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None,
@@ -214,22 +214,22 @@ _OnlyAdminDict = TypedDict(
 _OnlyShareConsumerDict = TypedDict(
     "_OnlyShareConsumerDict",
     {
+        "max.poll.interval.ms": int | str | timedelta,
+        "max.poll.records": int | str,
+        "default.api.timeout.ms": int | str | timedelta,
+        "fetch.min.bytes": int | str,
+        "fetch.max.wait.ms": int | str | timedelta,
+        "fetch.max.bytes": int | str,
+        "receive.buffer.bytes": int | str,
+        "check.crcs": bool | str,
+        "key.deserializer": Callable[..., Any] | object | None,
+        "value.deserializer": Callable[..., Any] | object | None,
         "group.id": str,
         "share.acknowledgement.mode": str,
         "share.acquire.mode": str,
         "share.acknowledge.ahead": bool | str,
         "share.renew.automatically": bool | str,
-        "max.poll.records": int | str,
-        "max.poll.interval.ms": int | str | timedelta,
-        "default.api.timeout.ms": int | str | timedelta,
-        "fetch.min.bytes": int | str,
-        "fetch.max.wait.ms": int | str | timedelta,
-        "fetch.max.bytes": int | str,
         "fetch.decoded.batch.max.bytes": int | str,
-        "receive.buffer.bytes": int | str,
-        "check.crcs": bool | str,
-        "key.deserializer": Callable[..., Any] | object | None,
-        "value.deserializer": Callable[..., Any] | object | None,
         "on.acknowledged": Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None,
     },
     total=False,
@@ -350,6 +350,16 @@ class _ClientKeywords(TypedDict, total=False):
 
 
 class _OnlyConsumerKeywords(TypedDict, total=False):
+    max_poll_interval_ms: int | str | timedelta
+    max_poll_records: int | str
+    default_api_timeout_ms: int | str | timedelta
+    fetch_min_bytes: int | str
+    fetch_max_wait_ms: int | str | timedelta
+    fetch_max_bytes: int | str
+    receive_buffer_bytes: int | str
+    check_crcs: bool | str
+    key_deserializer: Callable[..., Any] | object | None
+    value_deserializer: Callable[..., Any] | object | None
     group_id: str | None
     group_protocol: str
     group_instance_id: str | None
@@ -357,26 +367,16 @@ class _OnlyConsumerKeywords(TypedDict, total=False):
     partition_assignment_strategy: str | Sequence[str | object]
     session_timeout_ms: int | str | timedelta
     heartbeat_interval_ms: int | str | timedelta
-    max_poll_interval_ms: int | str | timedelta
-    max_poll_records: int | str
-    default_api_timeout_ms: int | str | timedelta
     enable_auto_commit: bool | str
     auto_commit_interval_ms: int | str | timedelta
     enable_auto_offset_store: bool | str
     auto_offset_reset: str | OffsetReset
     isolation_level: str
-    fetch_min_bytes: int | str
-    fetch_max_wait_ms: int | str | timedelta
-    fetch_max_bytes: int | str
     max_partition_fetch_bytes: int | str
     fetch_buffer_max_bytes: int | str
     fetch_decoded_batch_max_bytes: int | str
-    receive_buffer_bytes: int | str
-    check_crcs: bool | str
     allow_auto_create_topics: bool | str
     exclude_internal_topics: bool | str
-    key_deserializer: Callable[..., Any] | object | None
-    value_deserializer: Callable[..., Any] | object | None
     on_event: Callable[[LogEvent], object] | None
     statistics_interval_ms: int | str | timedelta
     on_committed: Callable[[dict[TopicPartition, OffsetAndMetadata], Any], object] | None
@@ -419,22 +419,22 @@ class _OnlyAdminKeywords(TypedDict, total=False):
 
 
 class _OnlyShareConsumerKeywords(TypedDict, total=False):
+    max_poll_interval_ms: int | str | timedelta
+    max_poll_records: int | str
+    default_api_timeout_ms: int | str | timedelta
+    fetch_min_bytes: int | str
+    fetch_max_wait_ms: int | str | timedelta
+    fetch_max_bytes: int | str
+    receive_buffer_bytes: int | str
+    check_crcs: bool | str
+    key_deserializer: Callable[..., Any] | object | None
+    value_deserializer: Callable[..., Any] | object | None
     group_id: str
     share_acknowledgement_mode: str
     share_acquire_mode: str
     share_acknowledge_ahead: bool | str
     share_renew_automatically: bool | str
-    max_poll_records: int | str
-    max_poll_interval_ms: int | str | timedelta
-    default_api_timeout_ms: int | str | timedelta
-    fetch_min_bytes: int | str
-    fetch_max_wait_ms: int | str | timedelta
-    fetch_max_bytes: int | str
     fetch_decoded_batch_max_bytes: int | str
-    receive_buffer_bytes: int | str
-    check_crcs: bool | str
-    key_deserializer: Callable[..., Any] | object | None
-    value_deserializer: Callable[..., Any] | object | None
     on_acknowledged: Callable[[dict[TopicPartition, tuple[int, ...]], Any], Any] | None
 
 

@@ -22,9 +22,9 @@ def test_shows_what_was_given(consumer: Build) -> None:
         {"group_id": "billing", "auto.offset.reset": "end", "value.deserializer": json.loads}
     )
     assert repr(config) == (
-        "ConsumerConfig(bootstrap.servers=[kafka1:9092], group.id='billing', "
-        "auto.offset.reset=OffsetReset(kind='latest', duration=None), "
-        f"value.deserializer={json.loads!r})"
+        "ConsumerConfig(bootstrap.servers=[kafka1:9092], "
+        f"value.deserializer={json.loads!r}, group.id='billing', "
+        "auto.offset.reset=OffsetReset(kind='latest', duration=None))"
     )
     assert repr(ProducerConfig(bootstrap_servers="[::1]:1", acks=-1)) == (
         "ProducerConfig(bootstrap.servers=[[::1]:1], acks='all')"
