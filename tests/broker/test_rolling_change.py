@@ -260,7 +260,7 @@ def test_a_service_changes_its_client_member_by_member(
 
     def theirs() -> Worker:
         if before == "kafka-python":
-            return Pure(*place, service.refused)
+            return Pure(*place, refused=service.refused)
         if before == "java":
             return Java(*place)
         keys: dict[str, Any] = {"enable_auto_commit": False, "heartbeat_interval_ms": 500}
