@@ -260,7 +260,8 @@ def test_a_service_changes_its_client_member_by_member(
 
     def theirs() -> Worker:
         if before == "kafka-python":
-            return Pure(*place, refused=service.refused)
+            where = service.group, service.topic
+            return Pure(prokurist_kafka, *where, service.read, service.refused)
         if before == "java":
             return Java(*place)
         keys: dict[str, Any] = {"enable_auto_commit": False, "heartbeat_interval_ms": 500}
