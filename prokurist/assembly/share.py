@@ -155,7 +155,9 @@ class ShareSide(NetworkSide):
             member_identity=self.member_identity,
             poll_activity=self.poll_activity,
             background=self.background,
-            steps=ApplicationSteps(self.background, self.assigned, self.poll_activity),
+            steps=ApplicationSteps(
+                self.background, self.assigned, self.poll_activity, self.member_identity
+            ),
             transitions=NoTransitions(),
         )
 

@@ -159,7 +159,9 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._committable,
             config.on_committed,
         )
-        self._listeners = Listeners(self._caller, self._background, self._auto, self._assigned)
+        self._listeners = Listeners(
+            self._caller, self._background, self._auto, self._assigned, self._member_identity
+        )
         self._counted = CountedConsumer(config, side, self._caller, self._collector.topics)
         if side.telemetry is not None:
             # Imported here, as for `metrics`: the network thread imports nothing later.

@@ -18,6 +18,7 @@ from prokurist.events.application_events import StepDone
 from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
 from prokurist.events.group_log_events import CALLBACK_RESULT_DROPPED, LISTENER_ERROR_SUPPRESSED
+from prokurist.events.member_identity import MemberIdentity
 from prokurist.types import TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -84,6 +85,7 @@ class Listeners:
         background: Where steps come from.
         auto: The automatic commits, for revoked partitions.
         assigned: The assigned partitions.
+        member_identity: The membership that `group_metadata` names inside the listener.
     """
 
     def __init__(
@@ -92,11 +94,13 @@ class Listeners:
         background: BackgroundEvents,
         auto: AutoCommitter,
         assigned: AnyAssigned,
+        member_identity: MemberIdentity,
     ) -> None:
         self._caller = caller
         self._background = background
         self._auto = auto
         self._assigned = assigned
+        self._member_identity = member_identity
         self._listener: ConsumerRebalanceListener | None = None
         self._running: str | None = None
 
@@ -183,6 +187,8 @@ class Listeners:
             partitions &= self._assigned.told()
             if not partitions:
                 return None
+        if step.incarnation is not None:
+            self._member_identity.heard(step.incarnation)
         yield from self._call(step.kind, partitions)
         newer = self._auto.newer_of(partitions) if step.kind is StepKind.REVOKED else None
         if step.kind in (StepKind.REVOKED, StepKind.LOST):

@@ -136,7 +136,9 @@ class Subscribing(Seeking):
 
         It names the member as the last poll has found it. Where the group has put the member
         out since, or has a new epoch, offsets of what that poll has returned are refused: these
-        partitions may be another member's by now.
+        partitions may be another member's by now. Inside `on_partitions_assigned` and
+        `on_partitions_revoked` it names the membership of these partitions, in which the group
+        takes their offsets.
 
         Raises:
             InvalidGroupIdException: There is no `group.id`.
@@ -190,6 +192,9 @@ class Subscribing(Seeking):
         kind = self._parts_as = self._kind_of_parting()
         if not partitions:
             return None
+        if kind is StepKind.REVOKED:
+            # A cooperative member may be in a later generation than that of its last poll.
+            self._member_identity.polled()
         return (yield from self._listeners.tell(kind, partitions))
 
     def _kind_of_parting(self) -> StepKind:

@@ -49,11 +49,14 @@ class Step:
         partitions: The partitions concerned.
         work: The function to run, for a kind that is no call of the listener; its result is the
             answer.
+        incarnation: The membership's (`Identity`) that owns the partitions, where the listener
+            is called in one; None for partitions that are lost.
     """
 
     kind: StepKind
     partitions: frozenset[TopicPartition] = frozenset()
     work: Callable[[], object] | None = None
+    incarnation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

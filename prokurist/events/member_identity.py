@@ -86,7 +86,7 @@ class MemberIdentity:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._identity = NO_MEMBER
-        # The membership that polls have found last.
+        # The membership that polls, or calls of the listener in them, have found last.
         self._polled: Identity | None = None
         self.rebalances: Rebalances = Rebalances()
 
@@ -102,14 +102,23 @@ class MemberIdentity:
             if self._identity.is_counted:
                 self._polled = self._identity
 
+    def heard(self, incarnation: int) -> None:
+        """Note that the listener is called, with partitions that this incarnation owns.
+
+        A member that was put out since has lost them, and keeps the name that is refused.
+        """
+        with self._lock:
+            if self._identity.incarnation == incarnation:
+                self.polled()
+
     @property
     def of_records(self) -> Identity:
         """The identity for offsets of the records that polls have returned.
 
-        It is that of the last poll. A member that was put out since, or that has given
-        partitions back without a poll (KIP-848), is refused in that name. Without any name its
-        coordinator takes offsets, and with a later one too: it cannot know which epoch the
-        records were read in.
+        It is that of the last poll, or of a call of the listener since. A member that was put
+        out since, or that has given partitions back without a poll (KIP-848), is refused in
+        that name. Without any name its coordinator takes offsets, and with a later one too: it
+        cannot know which epoch the records were read in.
         """
         with self._lock:
             return self._polled or self._identity

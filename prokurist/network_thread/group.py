@@ -138,7 +138,7 @@ class GroupMembership:
     ) -> None:
         assigned = fetching.positions.assigned
         interval = config.max_poll_interval_ms / 1000
-        self._steps = ApplicationSteps(background, assigned, poll_activity)
+        self._steps = ApplicationSteps(background, assigned, poll_activity, member_identity)
         self._transitions = CommittingTransitions(
             assigned,
             self._steps,

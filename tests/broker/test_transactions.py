@@ -218,6 +218,60 @@ def test_offsets_of_a_member_that_missed_its_poll_interval(
             assert consumer.committed(tp, 20.0) == {tp: None}
 
 
+def poll_until_shared(*members: KafkaConsumer) -> None:
+    """Have members poll until each has the same part of both partitions."""
+    until = time.monotonic() + 90
+    while any(len(each.assignment()) != 2 // len(members) for each in members):
+        assert time.monotonic() < until
+        for each in members:
+            each.poll(0.2)
+
+
+def test_offsets_are_sent_inside_rebalance_listeners(kafka: RealKafka, topic: str) -> None:
+    """B590: the group takes them in the name that `group_metadata` has there."""
+    flavours = ["range", "cooperative-sticky"] + ["consumer"] * is_implicit(kafka)
+    with producer_on(kafka, topic) as producer:
+        for flavour in flavours:
+            keys: dict[str, object] = {
+                "bootstrap_servers": kafka.bootstrap,
+                "group_id": f"group-{next(NAMES)}",
+                "enable_auto_commit": False,
+            }
+            if flavour == "consumer":
+                keys |= {"group_protocol": "consumer"}
+            else:
+                keys |= {
+                    "partition_assignment_strategy": flavour,
+                    "heartbeat_interval_ms": 300,
+                }
+            sent: list[str] = []
+
+            def member(keys: dict[str, object] = keys, sent: list[str] = sent) -> KafkaConsumer:
+                consumer = KafkaConsumer(keys)
+
+                def send(name: str, partitions: frozenset[TopicPartition]) -> None:
+                    offsets = {tp: OffsetAndMetadata(len(sent)) for tp in partitions}
+                    me = consumer.group_metadata()
+                    with producer.transaction(20.0) as transaction:
+                        transaction.send_offsets(offsets, me, 20.0)
+                    sent.append(name)
+
+                consumer.subscribe(
+                    [topic],
+                    on_assigned=lambda some: send("assigned", some),
+                    on_revoked=lambda some: send("revoked", some),
+                )
+                return consumer
+
+            with member() as first:
+                poll_until_shared(first)
+                with member() as second:
+                    poll_until_shared(first, second)
+                    assert set(sent[1:]) == {"assigned", "revoked"}, flavour
+                poll_until_shared(first)
+            assert sent[-1] == "revoked"
+
+
 def test_a_second_producer_fences_the_first(
     kafka: RealKafka, topic: str, consumer_of: Consuming
 ) -> None:

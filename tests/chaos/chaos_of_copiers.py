@@ -20,7 +20,8 @@ from typing import Final
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from prokurist import KafkaProducer
+from prokurist import KafkaConsumer, KafkaProducer
+from prokurist import TopicPartition as Place
 from prokurist.errors import KafkaException
 from prokurist.testing.kafka import RealKafka
 from tests.broker.java_programs import java
@@ -28,8 +29,10 @@ from tests.chaos.chaos import counted, strike
 from tests.chaos.chaos_of_writers import wait
 from tests.chaos.copying import CopierDuty
 from tests.chaos.judge_of_copies import Copies, judge
-from tests.chaos.nursery import Nursery
+from tests.chaos.nursery import AnyDuty, Nursery
 from tests.chaos.process_group import ProcessGroup
+from tests.chaos.rival import RivalDuty
+from tests.chaos.schedule import SLOTS
 from tests.chaos.verdict import Verdict
 from tests.soak.schedule import NODES, troubles
 from tests.soak.soak import befall
@@ -85,18 +88,22 @@ class Copiers(ProcessGroup):
 
     target: str = ""
 
-    def duty(self, slot: int, turn: int, name: str) -> CopierDuty:
-        """What a copier is told."""
+    def duty(self, slot: int, turn: int, name: str) -> AnyDuty:
+        """What a copier is told; the last place has a rival, which takes the others' ids."""
         del turn
+        journal, seed = str(self.folder / f"{name}.journal"), f"{self.seed} {name}"
+        *ids, _ = (f"{self.target}-{each}" for each in range(SLOTS))
+        if slot == len(ids):
+            return RivalDuty(self.bootstrap, self.target, tuple(ids), journal, seed)
         return CopierDuty(
             bootstrap=self.bootstrap,
             source=self.topic,
             target=self.target,
             group=self.group,
             name=name,
-            transactional_id=f"{self.target}-{slot}",
-            journal=str(self.folder / f"{name}.journal"),
-            seed=f"{self.seed} {name}",
+            transactional_id=ids[slot],
+            journal=journal,
+            seed=seed,
         )
 
 
@@ -289,6 +296,7 @@ def copies_of(
         source=values,
         visible={
             "confluent-kafka": read(kafka, group.target),
+            "prokurist": read_by_ours(kafka, group.target),
             "Java": read_by_java(kafka, group.target),
         },
         committed=committed_of(kafka, f"{group.group}-{group.target}", source),
@@ -319,6 +327,30 @@ def read(kafka: RealKafka, topic: str) -> dict[int, list[bytes]]:
                     found[partition].append(message.value() or b"")
     finally:
         consumer.close()
+    return found
+
+
+def read_by_ours(kafka: RealKafka, topic: str) -> dict[int, list[bytes]]:
+    """The same by our consumer.
+
+    Raises:
+        TimeoutError: It took too long.
+    """
+    places = [Place(topic, each) for each in range(PARTITIONS)]
+    found: dict[int, list[bytes]] = {each: [] for each in range(PARTITIONS)}
+    until = time.monotonic() + 120.0
+    with KafkaConsumer(
+        bootstrap_servers=kafka.direct_bootstrap,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+    ) as consumer:
+        consumer.assign(places)
+        ends = consumer.end_offsets(places, ANSWERS_WITHIN)
+        while any(consumer.position(each, ANSWERS_WITHIN) < ends[each] for each in places):
+            if time.monotonic() > until:
+                raise TimeoutError(f"{topic} was not read to its end")
+            for record in consumer.poll(1.0):
+                found[record.partition].append(record.value or b"")
     return found
 
 

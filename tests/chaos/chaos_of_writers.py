@@ -81,6 +81,7 @@ class WritersResult:
             f"the cluster's troubles: {counted(self.troubles)}",
             f"a sleep of {SLEEP} s, behind its end, in ms: {ranked(self.machine, 'sleep')}",
             f"longest that a call was ready and not run: {verdict.starved:.1f} s",
+            f"in which writers could not run, summed up: {verdict.held:.1f} s",
             "behind the deadline without that, in ms, of calls that came to it:",
         ]
         lines += [f"  {kind:13} {ranked(verdict.late, kind)}" for kind in verdict.late.table()]

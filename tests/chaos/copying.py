@@ -60,6 +60,7 @@ class CopierDuty:
         transactional_id: The id of its producers.
         journal: The journal's path; what goes to stderr lies beside it.
         seed: What draws its lots.
+        client: Whose program it is; a key of `READERS` and `SENDERS`.
     """
 
     bootstrap: str
@@ -70,6 +71,7 @@ class CopierDuty:
     transactional_id: str
     journal: str
     seed: str
+    client: str = "core"
 
 
 class Copier:

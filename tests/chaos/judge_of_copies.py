@@ -98,6 +98,10 @@ def judge_transactions(life: Life, seen: Mapping[str, int], verdict: Verdict) ->
             verdict.endings[event.what] += 1
         elif event.kind == "logged":
             verdict.logged[event.what] += 1
+        elif event.kind == "taken":
+            verdict.counts["ids taken by a rival"] += 1
+        elif event.kind == "rivalry":
+            verdict.endings[f"a rival's: {event.what}"] += 1
         elif event.kind == "born":
             verdict.styles[event.what] += 1
     for number, records in begun.items():

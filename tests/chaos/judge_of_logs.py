@@ -7,8 +7,9 @@ Thread: any; a pure function of what was written down, and of the logs.
 3. What failed with `may_have_happened` False is not there.
 4. With idempotence what a stream sent to a partition is there in order, and what is missing
    before something that is there was reported as failed.
-5. Every call and every delivery ends by its time, but for what the machine took away, and
-   no call gives up before. Each delivery ends once, by the end of its producer at the latest.
+5. Every call and every delivery ends by its time, and no call gives up before. Granted is the
+   time in which the machine did not let the writer run, by its witness or by the count of
+   Linux. Each delivery ends once, by the end of its producer at the latest.
 
 And a log has nothing that no journal has an intent of, and nothing that differs from what
 was sent. For a writer without idempotence a broker may lose what it acknowledged, and retries
@@ -20,7 +21,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from prokurist.application.call_runner import TURN
+from tests.chaos.kinds import SENDERS
 from tests.chaos.verdict import Life, Verdict, shared
+from tests.chaos.witness import held_spans
 from tests.chaos.writing import STYLES
 
 LATE: Final = 100.0
@@ -101,11 +104,13 @@ class JudgeOfLogs:
         self._fates: dict[Where, Fate] = {}
         self._style = dict.fromkeys((life.name for life in lives), "")
         self._left: set[str] = set()
-        self._starved: dict[str, float] = {}
+        self._polled: dict[tuple[str, int], float] = {}
 
     def judge(self) -> Verdict:
         """Hold the logs against the journals of the writers."""
         for life in self._lives:
+            # First of all: that a thread was held is written down when it runs again.
+            life.stalled += held_spans(life.events)
             for event in life.events:
                 getattr(self, "on_" + event.kind)(life, event.at, event.what)
         self._deliveries_end()
@@ -136,6 +141,7 @@ class JudgeOfLogs:
     def on_sent(self, life: Life, now: float, what: tuple[int, int, list[int | None]]) -> None:
         """They were sent, to these partitions, where the client has told them by then."""
         stream, first, partitions = what
+        self._polled[life.name, stream] = now
         for sequence, partition in enumerate(partitions, first):
             fate = self._fates[life.name, stream, sequence]
             fate.sent = now
@@ -172,11 +178,14 @@ class JudgeOfLogs:
             timeout = TURN
         self._took(life, now, kind, timeout, took, starved, gave_up=gave_up)
         self.verdict.starved = max(self.verdict.starved, starved)
-        self._starved[life.name] = max(self._starved.get(life.name, 0.0), starved)
 
     def on_logged(self, _life: Life, _now: float, words: str) -> None:
         """A warning."""
         self.verdict.logged[words] += 1
+
+    def on_held(self, _life: Life, _now: float, seconds: float) -> None:
+        """The machine did not let a writer run; `judge` has granted it already."""
+        self.verdict.held += seconds
 
     def on_wrong(self, life: Life, _now: float, words: str) -> None:
         """A writer has seen itself what must not be."""
@@ -210,9 +219,16 @@ class JudgeOfLogs:
         *,
         gave_up: bool,
     ) -> None:
-        stopped = shared(life.frozen, now - took, now)
-        behind = max(0.0, took - timeout - stopped - starved)
+        behind = max(0.0, took - timeout)
+        if behind:
+            # Either figure is of the same machine: threads that it starved, or held altogether.
+            stopped = shared(life.frozen, now - took, now) + starved
+            behind = max(0.0, behind - max(stopped, self._held(life, now - took, now)))
         self.verdict.late.ended(kind, timeout, min(took, timeout + behind), gave_up=gave_up)
+
+    def _held(self, life: Life, since: float, until: float) -> float:
+        """Seconds between two moments in which a writer could not run."""
+        return shared([*life.frozen, *life.stalled], since, until)
 
     def _deliveries_end(self) -> None:
         """Find deliveries that were due and never told of."""
@@ -222,12 +238,14 @@ class JudgeOfLogs:
                 continue
             timeout = STYLES[self._style[life.name]].delivery_timeout
             until = min(life.ended, life.events[-1].at)
-            ran = until - fate.sent - shared(life.frozen, fate.sent, until)
+            if SENDERS[life.client].tells_in_poll:
+                until = min(until, self._polled[where[:2]])
             if life.name in self._left:
                 self._wrong("ends", f"{name_of(where)} has never ended, and its writer has")
-            # The machine starves the thread that ends it as it does the writer's callers.
-            elif ran > timeout + LATE_EVEN_SO / 1000 + self._starved.get(life.name, 0.0):
-                self._wrong("ends", f"{name_of(where)} has not ended within {ran:.1f} s")
+            elif until - fate.sent > timeout:
+                ran = until - fate.sent - self._held(life, fate.sent, until)
+                if ran > timeout + self._late / 1000:
+                    self._wrong("ends", f"{name_of(where)} has not ended within {ran:.1f} s")
 
     # --- logs ------------------------------------------------------------------------------
 

@@ -22,14 +22,15 @@ from typing import Any, Final
 
 import prokurist.assembly.consumer
 import prokurist.assembly.producer  # noqa: F401 - and a producer
-from tests.chaos import copying, member, writing
+from tests.chaos import copying, member, rival, writing
 from tests.chaos.copying import CopierDuty
 from tests.chaos.member import Duty
+from tests.chaos.rival import RivalDuty
 from tests.chaos.writing import WriterDuty
 
-AnyDuty = Duty | WriterDuty | CopierDuty
+AnyDuty = Duty | WriterDuty | CopierDuty | RivalDuty
 DUTIES: Final[dict[str, type[AnyDuty]]] = {
-    each.__name__: each for each in (Duty, WriterDuty, CopierDuty)
+    each.__name__: each for each in (Duty, WriterDuty, CopierDuty, RivalDuty)
 }
 
 ROOT: Final = Path(__file__).parents[2]
@@ -92,6 +93,8 @@ def fork(duty: AnyDuty) -> int:
             member.main(duty)
         elif isinstance(duty, CopierDuty):
             copying.main(duty)
+        elif isinstance(duty, RivalDuty):
+            rival.main(duty)
         else:
             writing.main(duty)
         code = 0

@@ -52,7 +52,7 @@ class Slot:
         duty = self._process_group.duty(self.number, self._count, name)
         self._journal = Path(duty.journal)
         reading = Reading(self._journal)
-        self._life = Life(name, reading.events)
+        self._life = Life(name, reading.events, client=duty.client)
         self._process_group.lives.append(self._life)
         self._process_group.readings.append(reading)
         self._pid = self._process_group.nursery.start(duty)

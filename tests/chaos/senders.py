@@ -8,7 +8,7 @@ Invariants: errors are raised as ours, so that one journal and one judge do for 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from prokurist import KafkaProducer
 from prokurist.compat import confluent_kafka, kafka
@@ -44,7 +44,12 @@ class Sender(ABC):
 
     Args:
         keys: Its configuration.
+
+    Attributes:
+        tells_in_poll: Whether the end of a delivery is told to who polls, and to nobody before.
     """
+
+    tells_in_poll: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(self, keys: Mapping[str, Any]) -> None: ...
@@ -119,6 +124,8 @@ class CoreSender(Sender):
 
 class ConfluentSender(Sender):
     """confluent-kafka's producer; it polls behind each message."""
+
+    tells_in_poll = True
 
     def __init__(self, keys: Mapping[str, Any]) -> None:
         self._face = confluent_kafka.Producer(**keys)

@@ -74,6 +74,11 @@ def show_the_aborted(run: Run) -> None:
     run.visible[0][1] = b"a:1:1"
 
 
+def show_a_rival(run: Run) -> None:
+    """A record of a producer that took a copier's id is visible."""
+    run.visible[0].append(b"rival:t-0:x")
+
+
 def halve_the_unknown(run: Run) -> None:
     """Half of a transaction in doubt is visible."""
     run.journals["a"][4] = ("begun", [2, 2])
@@ -102,6 +107,7 @@ def hang(run: Run) -> None:
         (turn_round, "6"),
         (hide_from_java, "6"),
         (show_the_aborted, "5"),
+        (show_a_rival, "6"),
         (halve_the_unknown, "5"),
         (halve_the_committed, "5"),
         (forget_offsets, "5"),

@@ -1,16 +1,40 @@
 """That each check of a chaos run of writers is able to fail: for each rule, twins that lie."""
 
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from tests.chaos.chaos_of_writers import WritersResult
-from tests.chaos.journal import Event
+from tests.chaos.journal import Event, Reading
 from tests.chaos.judge_of_logs import Entry, JudgeOfLogs
 from tests.chaos.logs import entry_of
-from tests.chaos.verdict import Life, Span, Verdict
+from tests.chaos.nursery import ROOT
+from tests.chaos.verdict import Life, Span, Verdict, shared
+from tests.chaos.witness import held_spans
 from tests.chaos.writing import STYLES, WRITER_KINDS, key_of, value_of
+
+WITNESSED: Final = """
+import sys, time
+from pathlib import Path
+from tests.chaos.journal import Journal
+from tests.chaos.witness import Witness
+
+journal = Journal(Path(sys.argv[1]))
+Witness(journal)
+journal.write("born")
+time.sleep(2.0)
+# A call that computes, and lets no other thread run meanwhile.
+began, computed = time.monotonic(), time.process_time()
+pow(3, 3_000_000) % 7
+journal.write("left", [began, time.process_time() - computed])
+time.sleep(0.1)
+"""
 
 DELIVERY = STYLES["flushing"].delivery_timeout
 
@@ -70,13 +94,15 @@ class Run:
         self.ended = 5.5
         self.safe = [each for each in self.safe if each[0] <= 5.0]
 
-    def judged(self, frozen: Span | None = None, asleep: float = 0.0) -> Verdict:
+    def judged(
+        self, frozen: Span | None = None, asleep: float = 0.0, client: str = "core"
+    ) -> Verdict:
         """What the judge says of it."""
         lives = [
             Life(name, [Event(*each) for each in sorted(journal, key=lambda each: each[0])])
             for name, journal in (("safe", self.safe), ("plain", self.plain))
         ]
-        lives[0].ended = self.ended
+        lives[0].ended, lives[0].client = self.ended, client
         if frozen is not None:
             lives[0].frozen.append(frozen)
         logs = {
@@ -212,6 +238,18 @@ def hangs(run: Run) -> None:
     run.ended = 30.5
 
 
+def hangs_though_held(run: Run) -> None:
+    """The same, where the machine took less of its time than it is late by."""
+    hangs(run)
+    run.safe += [(20.0, "held", 7.8)]
+
+
+def late_though_held(run: Run) -> None:
+    """A record fails after its time, and the machine took away another one."""
+    late_delivery(run)
+    run.safe += [(20.0, "held", 7.8)]
+
+
 def told_twice(run: Run) -> None:
     """A callback comes a second time."""
     run.safe.insert(5, run.safe[5])
@@ -263,6 +301,8 @@ LIES: list[tuple[Callable[[Run], None], str]] = [
     (too_early, "flush(1.0) gave up after 0.7000 s"),
     (never_told, "safe, stream 0, record 5 has never ended, and its writer has"),
     (hangs, "safe, stream 0, record 5 has not ended within 28.0 s"),
+    (hangs_though_held, "safe, stream 0, record 5 has not ended within 20.2 s"),
+    (late_though_held, "delivery was 200 ms late"),
     (told_twice, "safe, stream 0, record 2 has ended twice"),
     (from_nowhere, "1:3 has what no writer has sent"),
     (no_record_of_ours, "1:3 has what no writer has sent"),
@@ -297,6 +337,52 @@ def test_what_the_machine_takes_away_is_no_lateness() -> None:
     assert not run.judged(frozen=(5.5, 7.5)).wrongs
     run.safe[-3] = (8.0, "call", ["flush", 1.0, 3.0, 1.95, "TimeoutException"])
     assert not run.judged().wrongs
+
+
+def test_what_a_witness_saw_is_no_lateness() -> None:
+    """Where the machine held a writer, its deliveries end, and are told, later by as much."""
+    run = Run()
+    run.safe[5] = (24.0, "acked", [0, 2, 0, 1, DELIVERY + 2.0])
+    assert run.judged().wrongs == ["delivery was 2000 ms late"]
+    run.safe += [(10.0, "held", 1.5), (24.5, "held", 0.9)]
+    assert not run.judged().wrongs
+    run = Run()
+    hangs(run)
+    assert run.judged().wrongs
+    run.safe += [(15.0, "held", 4.0), (30.2, "held", 4.2)]
+    assert not run.judged().wrongs
+
+
+def test_who_does_not_poll_is_told_nothing() -> None:
+    """confluent-kafka's program is judged up to its last message, behind which it polls."""
+    run = Run()
+    hangs(run)
+    assert not run.judged(client="confluent-kafka").wrongs
+    run.safe += [(29.0, "intends", [0, 7, 8]), (29.9, "sent", [0, 7, [0]])]
+    words = "safe, stream 0, record 5 has not ended within 27.9 s"
+    assert words in run.judged(client="confluent-kafka").wrongs
+
+
+def test_a_witness_sees_what_the_machine_takes(tmp_path: Path) -> None:
+    """A process that was stopped, and not one that keeps its own threads from running."""
+    journal = tmp_path / "of.journal"
+    reading = Reading(journal)
+    process = subprocess.Popen([sys.executable, "-c", WITNESSED, str(journal)], cwd=ROOT)
+    while not reading.more():
+        assert process.poll() is None
+        time.sleep(0.01)
+    began = time.monotonic()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGCONT)
+    ended = time.monotonic()
+    assert process.wait(60.0) == 0
+    reading.more()
+    spans = held_spans(reading.events)
+    assert shared(spans, began, ended) > 0.4
+    (hogged,) = (each for each in reading.events if each.kind == "left")
+    began, computed = hogged.what
+    assert shared(spans, began, hogged.at) <= hogged.at - began - computed + 0.05
 
 
 def test_no_call_is_later_than_a_plain_sleep() -> None:

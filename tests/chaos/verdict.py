@@ -26,6 +26,7 @@ class Life:
         frozen: When it was stopped, and went on.
         stalled: When the machine did not let it run.
         ended: When it was dead for certain; never, by default.
+        client: What it is a program of; a key of `READERS` and `SENDERS`.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Life:
     frozen: list[Span] = field(default_factory=list)
     stalled: list[Span] = field(default_factory=list)
     ended: float = float("inf")
+    client: str = "core"
 
 
 @dataclass
@@ -65,6 +67,7 @@ class Verdict:
         counts: How often this and that happened.
         late: How late calls ended.
         starved: Seconds that the machine took away from a call at the most.
+        held: Seconds in which the machine did not let one of the processes run, summed up.
         endings: How calls ended.
         styles: How many members there were of each style.
         logged: Warnings, by what they say.
@@ -80,6 +83,7 @@ class Verdict:
     styles: Counter[str] = field(default_factory=Counter)
     logged: Counter[str] = field(default_factory=Counter)
     starved: float = 0.0
+    held: float = 0.0
     generation: int = 0
     longest_overlap: float = 0.0
     longest_pause: float = 0.0

@@ -25,6 +25,7 @@ from tests.chaos.journal import Journal
 from tests.chaos.kinds import SENDERS
 from tests.chaos.member import JournalHandler
 from tests.chaos.senders import Ending, Sender
+from tests.chaos.witness import Witness
 from tests.soak.lateness import starved_since, thread_waits
 
 CLOSE: Final = 5.0
@@ -95,6 +96,7 @@ WRITER_KINDS: Final = {
     "seconds, starved ones",
     "call": "a call has ended: kind, timeout, seconds, starved ones, how",
     "logged": "a warning or worse: what it says",
+    "held": "the machine did not let its threads run until now: seconds",
     "wrong": "what must not be: in words",
     "left": "the process has closed its producer",
 }
@@ -300,6 +302,7 @@ class Writer:
         self.style = STYLES[duty.style]
         self._lot = random.Random(duty.seed)  # noqa: S311 - a lot to be drawn again
         self._numbers = count()
+        self._witness = Witness(journal)
 
     def run(self, stopping: threading.Event) -> None:
         """Send with one producer after another."""
@@ -329,11 +332,17 @@ class Writer:
         timeout, owed = self._lot.choice([0.0, 0.5, CLOSE]), thread_waits()
         self.timed("close", timeout, lambda: producer.close(timeout))
         # A network thread that was ready and not run owes its last callbacks yet.
-        until = time.monotonic() + starved_since(owed)
-        while any(each.pending for each in streams) and time.monotonic() < until:
+        began, held = time.monotonic(), self._witness.held
+
+        def is_within(seconds: float) -> bool:
+            grants = starved_since(owed), self._witness.held - held
+            return time.monotonic() - began < seconds + max(grants)
+
+        while any(each.pending for each in streams) and is_within(0.0):
             time.sleep(0.01)
         for thread in threads[:1] if len(threads) > 1 else ():
-            thread.join(self.style.max_block + 1.0)
+            while thread.is_alive() and is_within(self.style.max_block + 1.0):
+                thread.join(0.1)
             if thread.is_alive():
                 self.journal.write("wrong", "a thread still sends with a closed producer")
         for stream in streams:

@@ -13,7 +13,7 @@ from prokurist.errors import KafkaException
 from prokurist.events.application_events import AutoCommit, StepDone
 from prokurist.events.assigned import AnyAssigned
 from prokurist.events.background_events import BackgroundEvents, Step, StepKind
-from prokurist.events.member_identity import PollActivity
+from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.network_thread.operations.operation import Promise
 from prokurist.types import TopicPartition
 
@@ -25,6 +25,7 @@ class ApplicationSteps:
         background: Where polls look.
         assigned: The assigned partitions.
         poll_activity: Has an iteration look there.
+        member_identity: The membership in which the listener is called.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class ApplicationSteps:
         background: BackgroundEvents,
         assigned: AnyAssigned,
         poll_activity: PollActivity,
+        member_identity: MemberIdentity,
     ) -> None:
         self._background = background
+        self._member_identity = member_identity
         self._assigned = assigned
         self._poll_activity = poll_activity
         self._awaited: dict[Step, Promise[StepDone]] = {}
@@ -48,7 +51,13 @@ class ApplicationSteps:
         """Have the listener called, if there is one; return True unless it raised."""
         if not self.is_heard:
             return True
-        return (await self.made(Step(kind, partitions))).error is None
+        return (await self.heard(kind, partitions)).error is None
+
+    async def heard(self, kind: StepKind, partitions: frozenset[TopicPartition]) -> StepDone:
+        """Have the listener called, and return its end."""
+        incarnation = self._member_identity.identity.incarnation
+        owned_in = None if kind is StepKind.LOST else incarnation
+        return await self.made(Step(kind, partitions, incarnation=owned_in))
 
     async def run(self, work: Callable[[], object]) -> StepDone:
         """Run a function on the application thread."""

@@ -77,7 +77,7 @@ class CommittingTransitions:
         if heard and self._auto_commit:
             await self._commit_owned()
         if heard and self._steps.is_heard:
-            told = await self._steps.made(Step(StepKind.REVOKED, heard))
+            told = await self._steps.heard(StepKind.REVOKED, heard)
             await self._commit_in(told)
             if told.error is not None:
                 return False

@@ -184,7 +184,9 @@ class Small(Polling):
             table.committable,
         )
         self._obstacles = NothingInTheWay()  # type: ignore[assignment]
-        self._listeners = Listeners(self.caller, self.background, self._auto, table.assigned)
+        self._listeners = Listeners(
+            self.caller, self.background, self._auto, table.assigned, self._member_identity
+        )
         self._events = EventCallback(
             self.caller, self._listeners, None, None, interval=0, metrics=dict
         )
