@@ -21,15 +21,17 @@ from pathlib import Path
 from typing import Any, Final
 
 import prokurist.assembly.consumer
-import prokurist.assembly.producer  # noqa: F401 - and a producer
-from tests.chaos import copying, member, writing
+import prokurist.assembly.producer
+import prokurist.assembly.share  # noqa: F401 - and the others
+from tests.chaos import copying, member, sharing, writing
 from tests.chaos.copying import CopierDuty
 from tests.chaos.member import Duty
+from tests.chaos.sharing import SharerDuty
 from tests.chaos.writing import WriterDuty
 
-AnyDuty = Duty | WriterDuty | CopierDuty
+AnyDuty = Duty | WriterDuty | CopierDuty | SharerDuty
 DUTIES: Final[dict[str, type[AnyDuty]]] = {
-    each.__name__: each for each in (Duty, WriterDuty, CopierDuty)
+    each.__name__: each for each in (Duty, WriterDuty, CopierDuty, SharerDuty)
 }
 
 ROOT: Final = Path(__file__).parents[2]
@@ -92,6 +94,8 @@ def fork(duty: AnyDuty) -> int:
             member.main(duty)
         elif isinstance(duty, CopierDuty):
             copying.main(duty)
+        elif isinstance(duty, SharerDuty):
+            sharing.main(duty)
         else:
             writing.main(duty)
         code = 0
