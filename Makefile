@@ -15,7 +15,7 @@ export PYTHONHASHSEED := $(PYTHONHASHSEED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers chaos-transactions conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker wheels clean
+.PHONY: help maintenance demo demo-spark test test-long test-spark test-fast versions simulate soak quiet-topics soak-upgrade chaos-groups chaos-writers chaos-transactions chaos-shares conformance test-secured kill-spark spark-matrix fuzz fuzz-sanitized check format lint types contracts verify-types bench bench-docs docs generated picture dashboard broker wheels clean
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,10 @@ chaos-writers: .venv/ready #: producers in trouble, by seed: make chaos-writers 
 chaos-transactions: MINUTES = 20
 chaos-transactions: .venv/ready #: groups that read, process and write: make chaos-transactions MINUTES=20 SEED=1
 	@$(PY) -m tests.chaos --transactions --minutes $(MINUTES) --seed $(SEED)
+
+chaos-shares: MINUTES = 20
+chaos-shares: .venv/ready #: a share group in trouble, each record accounted for: make chaos-shares MINUTES=20 SEED=1
+	@$(PY) -m tests.chaos --shares --minutes $(MINUTES) --seed $(SEED)
 
 COUNT ?= 200
 conformance: .venv/ready #: the model beside real brokers, by seed: make conformance SEED=1 COUNT=200

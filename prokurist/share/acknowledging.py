@@ -100,30 +100,23 @@ class Acknowledging:
         outcome = AcknowledgeOutcome()
         try:
             yield from self._caller.ask(call, Acknowledgements(call, outcome))
-        except TimeoutException as late:
-            if not call.timed_out:
-                raise
-            raise AcknowledgeTimeoutException(
-                str(late),
-                refused=outcome.refused,
-                done=outcome.done,
-                operation=late.operation,
-                timeout=late.timeout,
-                elapsed=late.elapsed,
-                attempts=late.attempts,
-                waits=late.waits,
-                last_error=late.last_error,
-                config_key=late.config_key,
-                may_have_happened=late.may_have_happened,
-            ) from late.last_error
+        except BaseException as ended:
+            # What comes from now on is told by the next call.
+            outcome.leave()
+            if isinstance(ended, TimeoutException) and call.timed_out:
+                raise timed_out(ended, outcome) from ended.last_error
+            if outcome:
+                self._lent.report(outcome)
+            raise
         self.run_callbacks()
         earlier, self._earlier = self._earlier, AcknowledgeOutcome()
-        refused = {**earlier.refused, **outcome.refused}
-        if refused:
+        for tp, (offsets, error) in outcome.refused.items():
+            earlier.refuse(tp, offsets, error, unknown=outcome.may_have_happened)
+        if earlier:
             raise AcknowledgeException(
-                refused=refused,
+                refused=earlier.refused,
                 done=outcome.done,
-                may_have_happened=outcome.may_have_happened or earlier.may_have_happened,
+                may_have_happened=earlier.may_have_happened,
             )
         return outcome.done
 
@@ -177,3 +170,20 @@ class Acknowledging:
 
     def __repr__(self) -> str:
         return f"Acknowledging({len(self._under_way)} under way)"
+
+
+def timed_out(late: TimeoutException, outcome: AcknowledgeOutcome) -> KafkaException:
+    """The error of a commit whose time is over, with what was taken until then."""
+    return AcknowledgeTimeoutException(
+        str(late),
+        refused=outcome.refused,
+        done=outcome.done,
+        operation=late.operation,
+        timeout=late.timeout,
+        elapsed=late.elapsed,
+        attempts=late.attempts,
+        waits=late.waits,
+        last_error=late.last_error,
+        config_key=late.config_key,
+        may_have_happened=late.may_have_happened,
+    )

@@ -105,7 +105,7 @@ class ShareCollector:
                 self._decode(rows)
                 continue
             piece = self._cut(self._pieces.popleft(), left)
-            if expired := self._lent.expire(piece.batch):
+            if expired := self._lent.expire(piece.batch, offsets_of(piece.run)):
                 self.expired += expired
                 continue
             self._last.append(piece)

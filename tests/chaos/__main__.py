@@ -6,13 +6,15 @@ kafka-python, too.
 
 Groups that read, process and write: `make chaos-transactions`, or the same with
 `--transactions`.
+
+Share groups: `make chaos-shares`, or the same with `--shares`.
 """
 
 import argparse
 import sys
 
 from prokurist.testing.kafka import RealKafka
-from tests.chaos import chaos_of_copiers, chaos_of_writers
+from tests.chaos import chaos_of_copiers, chaos_of_sharers, chaos_of_writers
 from tests.chaos.chaos import PROPERTIES, PROTOCOLS, run
 from tests.chaos.clients import CLIENTS
 
@@ -26,6 +28,7 @@ def main() -> int:
     parser.add_argument("--clients", choices=list(CLIENTS), default="core")
     parser.add_argument("--writers", action="store_true", help="producers, not groups")
     parser.add_argument("--transactions", action="store_true", help="read, process, write")
+    parser.add_argument("--shares", action="store_true", help="a share group")
     given = parser.parse_args()
 
     def say(words: str) -> None:
@@ -38,6 +41,12 @@ def main() -> int:
             copied = chaos_of_copiers.run(kafka, given.seed, given.minutes * 60, say)
         say(copied.summary())
         return bool(copied.wrongs)
+    if given.shares:
+        shared = chaos_of_sharers.SHARING_PROPERTIES
+        with RealKafka(nodes=3, controls=True, properties=shared) as kafka:
+            lent = chaos_of_sharers.run(kafka, given.seed, given.minutes * 60, say)
+        say(lent.summary())
+        return bool(lent.wrongs)
     if given.writers:
         with RealKafka(nodes=3, controls=True) as kafka:
             written = chaos_of_writers.run(

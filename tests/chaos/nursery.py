@@ -21,16 +21,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import prokurist.assembly.consumer
-import prokurist.assembly.producer  # noqa: F401 - and a producer
-from tests.chaos import copying, member, rival, writing
+import prokurist.assembly.producer
+import prokurist.assembly.share  # noqa: F401 - and the others
+from tests.chaos import copying, member, rival, sharing, writing
 from tests.chaos.copying import CopierDuty
 from tests.chaos.member import Duty
 from tests.chaos.rival import RivalDuty
+from tests.chaos.sharing import SharerDuty
 from tests.chaos.writing import WriterDuty
 
-AnyDuty = Duty | WriterDuty | CopierDuty | RivalDuty
+AnyDuty = Duty | WriterDuty | CopierDuty | RivalDuty | SharerDuty
 DUTIES: Final[dict[str, type[AnyDuty]]] = {
-    each.__name__: each for each in (Duty, WriterDuty, CopierDuty, RivalDuty)
+    each.__name__: each for each in (Duty, WriterDuty, CopierDuty, RivalDuty, SharerDuty)
 }
 
 ROOT: Final = Path(__file__).parents[2]
@@ -95,6 +97,8 @@ def fork(duty: AnyDuty) -> int:
             copying.main(duty)
         elif isinstance(duty, RivalDuty):
             rival.main(duty)
+        elif isinstance(duty, SharerDuty):
+            sharing.main(duty)
         else:
             writing.main(duty)
         code = 0

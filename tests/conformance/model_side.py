@@ -7,6 +7,7 @@ from uuid import UUID
 
 from prokurist.testing.broker import EmbeddedBroker
 from prokurist.testing.cluster.apis import KEYS
+from prokurist.testing.cluster.configs import ResourceType
 from prokurist.types import TopicPartition
 from tests.conformance.sides import Side, transactional
 
@@ -134,8 +135,9 @@ class ModelSide(Side):
         """At once: the model's brokers know what one of them has answered."""
 
     def configure_group(self, group: str, **settings: str) -> None:
-        """For all groups: the model has no configuration of one."""
-        raise NotImplementedError
+        """Through the state, for a group that there is not yet."""
+        with self._broker._change() as (cluster, _):
+            cluster.state.configs.replace(ResourceType.GROUP, group, named(settings))
 
     def _id_of(self, name: str) -> UUID:
         with self._broker._change() as (cluster, _):

@@ -301,15 +301,25 @@ class RealSide(Side):
         time.sleep(0.3)
 
     def configure_group(self, group: str, **settings: str) -> None:
-        """By IncrementalAlterConfigs."""
+        """By IncrementalAlterConfigs; known when each broker describes it."""
+        wanted = {name.replace("_", "."): value for name, value in settings.items()}
         rows = [
-            {"name": name.replace("_", "."), "config_operation": 0, "value": value}
-            for name, value in settings.items()
+            {"name": name, "config_operation": 0, "value": value}
+            for name, value in wanted.items()
         ]
-        resource = {"resource_type": 32, "resource_name": group, "configs": rows}
-        answer = self._admin("incremental_alter_configs", 1, 0, resources=[resource])
+        resource = {"resource_type": 32, "resource_name": group}
+        changes = [{**resource, "configs": rows}]
+        answer = self._admin("incremental_alter_configs", 1, 0, resources=changes)
         assert answer.responses[0].error_code == 0, answer
-        time.sleep(0.2)
+        asked = [{**resource, "configuration_keys": tuple(wanted)}]
+        deadline = time.monotonic() + SECONDS
+        for node in range(1, len(self._addresses) + 1):
+            while True:
+                told = self._admin("describe_configs", 4, node, resources=asked).results[0]
+                if {each.name: each.value for each in told.configs} == wanted:
+                    break
+                assert time.monotonic() < deadline, f"{group} is not configured: {told}"
+                time.sleep(0.05)
 
     # --- inside -------------------------------------------------------------------
 

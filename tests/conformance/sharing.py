@@ -2,13 +2,19 @@
 
 import time
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from tests.conformance.sides import Topic
 from tests.conformance.stage import Stage
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+DUE: Final = 20.0
+"""Seconds that a fetch waits for records that come; a slow machine takes some of them."""
+NONE_DUE: Final = 0.5
+"""Seconds of a fetch for which there are none."""
+WITHIN: Final = 60.0
+"""Seconds within which a group is ready."""
 
 
 class Sharing:
@@ -49,11 +55,16 @@ class Sharing:
         return body
 
     def join(self) -> None:
-        """Be a member with an assignment, and have the group begin at the end of the topic."""
+        """Be a member with an assignment, in a group that begins at the first record.
+
+        A leader looks for where a group begins at some time after the first fetch, and nothing
+        says that it has: a group that begins at the end may miss what is written behind that.
+        """
+        self.stage.side.configure_group(self.group, share_auto_offset_reset="earliest")
         body = self.beats(0, [self.topic.name])
-        until = time.monotonic() + 10.0
+        until = time.monotonic() + WITHIN
         while not (body.assignment and body.assignment.topic_partitions):
-            assert time.monotonic() < until
+            assert time.monotonic() < until, f"{self.group} has no assignment"
             time.sleep(0.05)
             body = self.stage.quietly(
                 self.who,
@@ -73,7 +84,7 @@ class Sharing:
         *rows: tuple[int, int, int | list[int]],
         most: int = 500,
         mode: int = BATCH_OPTIMIZED,
-        wait: float = 1.0,
+        wait: float = DUE,
         epoch: int | None = None,
         who: str | None = None,
         forgotten: list[int] | None = None,
@@ -197,11 +208,11 @@ def share_session_numbers(stage: Stage) -> None:
     member.acknowledge((0, 1, ACCEPT))
     member.acknowledge(epoch=0)
     member.fetch([0], (2, 3, ACCEPT), epoch=0)
-    member.fetch([], epoch=0)
+    member.fetch([], epoch=0, wait=NONE_DUE)
     member.epoch = 1
     member.acknowledge((2, 2, ACCEPT))
-    member.fetch()
-    member.fetch([0])
+    member.fetch(wait=NONE_DUE)
+    member.fetch([0], wait=NONE_DUE)
     member.acknowledge((3, 3, ACCEPT), epoch=-1)
     member.acknowledge(epoch=-1)
     member.fetch()
@@ -215,18 +226,19 @@ def share_sessions_and_connections(stage: Stage) -> None:
     stage.produce(topic, *values(6))
     member.fetch()
     member.epoch = 0
-    member.fetch([0])
+    member.fetch([0], wait=NONE_DUE)
     member.acknowledge((0, 1, ACCEPT))
-    member.fetch(forgotten=[0])
+    member.fetch(forgotten=[0], wait=NONE_DUE)
     member.acknowledge((2, 2, ACCEPT))
     member.acknowledge(epoch=-1)
     member.epoch = 0
-    member.fetch([0])
+    member.fetch([0], wait=NONE_DUE)
     # What was fetched of a partition that had left the session stays locked.
     member.acknowledge((3, 3, ACCEPT))
     member.acknowledge(epoch=-1)
     member.epoch = 0
-    member.fetch([0], wait=10.0)  # Records are released behind the answer.
+    # Records are released behind the answer; that wakes no fetch, which takes them at its end.
+    member.fetch([0], wait=5.0)
 
 
 def share_acknowledgements(stage: Stage) -> None:
@@ -239,12 +251,12 @@ def share_acknowledgements(stage: Stage) -> None:
     member.acknowledge((0, 1, ACCEPT), (2, 3, RELEASE), (4, 4, REJECT), (5, 5, GAP))
     member.acknowledge((6, 9, [ACCEPT, RELEASE, ACCEPT, RELEASE]))
     member.fetch()
-    member.fetch([0], (2, 3, ACCEPT), (7, 7, [ACCEPT]))
+    member.fetch([0], (2, 3, ACCEPT), (7, 7, [ACCEPT]), wait=NONE_DUE)
     member.acknowledge((9, 9, RELEASE))
     member.fetch()
     member.acknowledge((0, 3, ACCEPT))
     member.acknowledge((9, 9, ACCEPT))
-    member.fetch()
+    member.fetch(wait=NONE_DUE)
 
 
 def share_acknowledgements_refused(stage: Stage) -> None:
@@ -265,7 +277,7 @@ def share_acknowledgements_refused(stage: Stage) -> None:
     member.acknowledge((4, 4, ACCEPT), (6, 6, ACCEPT))
     member.acknowledge((0, 0, ACCEPT), partition=5)
     other = Sharing(stage, topic, "other", "b")
-    other.fetch([])
+    other.fetch([], wait=NONE_DUE)
     other.acknowledge((7, 7, ACCEPT))
     member.acknowledge((0, 3, ACCEPT), (7, 9, ACCEPT))
 
@@ -295,7 +307,7 @@ def share_limits(stage: Stage) -> None:
     stage.produce(topic, *values(10))
     member.fetch(most=3)
     member.fetch(most=3)
-    member.fetch(most=3)
+    member.fetch(most=3, wait=NONE_DUE)
     member.acknowledge((0, 19, RELEASE))
     if stage.version("ShareFetch") < 2:
         return

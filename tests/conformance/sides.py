@@ -144,7 +144,7 @@ class Side(ABC):
 
     @abstractmethod
     def configure_group(self, group: str, **settings: str) -> None:
-        """Change a group's configuration."""
+        """Configure a group that there is not yet."""
 
     def talker(self, node: int) -> Talker:
         """Connections to a node, counted from 1."""

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID
 
-from prokurist.events.lent.marks import MARK, ON_THE_WIRE, ONLY_MARKED
+from prokurist.events.lent.marks import MARK, ON_THE_WIRE, ONLY_LIVE, ONLY_MARKED
 from prokurist.lazy_dataclasses import dataclass
 from prokurist.types import TopicPartition
 
@@ -66,6 +66,15 @@ class LentBatch:
     def until(self, index: int) -> float:
         """When the lock of a record ends."""
         return self.renewed.get(index, self.locked_until)
+
+    def next_end(self, now: float) -> float | None:
+        """When the first lock of a held record ends that is not over; None without one."""
+        live = self.table.translate(ONLY_LIVE)
+        if self.renewed:
+            ends = {self.until(at) for at, is_live in enumerate(live) if is_live}
+        else:
+            ends = {self.locked_until} if 1 in live else set()
+        return min((each for each in ends if now < each), default=None)
 
     def marked(self) -> "list[MarkedRun]":
         """Consecutive offsets that are held and have a mark."""

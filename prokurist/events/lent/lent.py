@@ -36,7 +36,8 @@ from prokurist.events.lent.marks import (
     RETURNED,
     SENT,
     STAGE,
-    is_open,
+    is_decided,
+    is_undecided,
 )
 from prokurist.events.lent.outcome import AcknowledgeOutcome
 from prokurist.types import Acknowledge, TopicPartition
@@ -104,9 +105,11 @@ class Lent:
             self._note_lost(batch, [at for at, is_lost in enumerate(lost) if is_lost])
 
     def mark_of(self, batch: LentBatch, index: int) -> Acknowledge | None:
-        """The mark of a record; None for one without."""
-        mark = batch.table[index] & MARK
-        return None if mark in (NONE, GAP) else Acknowledge(mark)
+        """The user's mark of a record; None for one without."""
+        byte = batch.table[index]
+        mark = byte & MARK
+        is_automatic = byte & (MARK | KEPT) == Acknowledge.RENEW
+        return None if mark in (NONE, GAP) or is_automatic else Acknowledge(mark)
 
     def is_held(self, batch: LentBatch, index: int) -> bool:
         """True while a record is this member's, and not acknowledged."""
@@ -131,14 +134,14 @@ class Lent:
         with self._lock:
             table = batch.table
             for index, byte in enumerate(table):
-                if byte == HELD and batch.first + index not in offsets:
+                if is_undecided(byte) and batch.first + index not in offsets:
                     table[index] = GAP
 
     def reject(self, batch: LentBatch, offsets: Collection[int]) -> None:
         """Reject offsets of which no record can be read."""
         with self._lock:
             for offset in offsets:
-                if batch.table[offset - batch.first] == HELD:
+                if is_undecided(batch.table[offset - batch.first]):
                     batch.table[offset - batch.first] = Acknowledge.REJECT
 
     def returned(self, batch: LentBatch, offsets: Iterable[int]) -> None:
@@ -153,12 +156,13 @@ class Lent:
             for offset in offsets:
                 batch.table[offset - batch.first] &= ~RETURNED & 0xFF
 
-    def expire(self, batch: LentBatch) -> int:
-        """Lose a batch that no poll has returned in time; return the number of its records."""
+    def expire(self, batch: LentBatch, offsets: Sequence[int]) -> int:
+        """Lose records that no poll has returned in time; return their number."""
+        first, last = offsets[0] - batch.first, offsets[-1] - batch.first
         with self._lock:
-            if self._now() < batch.locked_until:
+            if self._now() < min(batch.until(each - batch.first) for each in offsets):
                 return 0
-            return self._lose(batch, range(len(batch.table)), LossCause.LOCK)
+            return self._lose(batch, range(first, last + 1), LossCause.LOCK)
 
     def accept_returned(self) -> bool:
         """Accept returned records without a mark; True if any record has a mark."""
@@ -303,13 +307,13 @@ class Lent:
             return lost
 
     def renew_open(self, node: int, now: float) -> None:
-        """Renew the locks of records in the application's hands, while they last."""
+        """Renew the locks of records without a decision, while they last."""
         with self._lock:
             for batch in self._batches:
                 if batch.node != node:
                     continue
                 for at, byte in enumerate(batch.table):
-                    if is_open(byte & ~KEPT) and now < batch.until(at):
+                    if byte & (STAGE | MARK) == HELD and now < batch.until(at):
                         batch.table[at] = byte | Acknowledge.RENEW
 
     def release_rest(self, which: Callable[[LentBatch], bool]) -> None:
@@ -338,6 +342,15 @@ class Lent:
                 if each.node == node and 1 in each.table.translate(ONLY_LIVE)
             ]
 
+    def ends(self, node: int, now: float) -> list[tuple[LentBatch, float]]:
+        """The batches of a broker with held records, and when their first lock ends."""
+        with self._lock:
+            return [
+                (each, end)
+                for each in self._batches
+                if each.node == node and (end := each.next_end(now)) is not None
+            ]
+
     def nodes(self) -> set[int]:
         """The brokers that have marks to be sent."""
         with self._lock:
@@ -349,7 +362,9 @@ class Lent:
         """Number of records with a mark that no broker has confirmed."""
         with self._lock:
             return sum(
-                byte & STAGE in (HELD, SENT) and byte & MARK not in (NONE, GAP)
+                byte & STAGE in (HELD, SENT)
+                and byte & MARK not in (NONE, GAP)
+                and byte & (MARK | KEPT) != Acknowledge.RENEW
                 for each in self._batches
                 for byte in each.table
             )
@@ -389,11 +404,7 @@ class Lent:
         lost = [at for at, byte in enumerate(before, start) if byte & STAGE in (HELD, SENT)]
         if lost:
             batch.lost = why
-        decided = [
-            at
-            for at, byte in enumerate(before, start)
-            if byte & STAGE == HELD and byte & MARK not in (NONE, GAP)
-        ]
+        decided = [at for at, byte in enumerate(before, start) if is_decided(byte)]
         if tell and decided:
             self._note_lost(batch, decided)
         return len(lost)

@@ -20,7 +20,10 @@ GAP: Final = 5
 RETURNED: Final = 0x08
 """A poll has returned it."""
 KEPT: Final = 0x10
-"""The user has renewed it: it blocks no poll, and none accepts it."""
+"""The user has renewed it: it blocks no poll, and none accepts it.
+
+Without this bit a renewal is automatic, and no decision of the user's.
+"""
 STAGE: Final = 0x60
 HELD: Final = 0x00
 SENT: Final = 0x20
@@ -36,29 +39,61 @@ def translation(change: Callable[[int], int]) -> bytes:
     return bytes(change(each) & 0xFF for each in range(256))
 
 
+def is_undecided(byte: int) -> bool:
+    """True for a held record without a decision; its lock may be being renewed."""
+    if byte & KEPT:
+        return False
+    return byte & (STAGE | MARK) in (HELD, HELD | Acknowledge.RENEW, SENT | Acknowledge.RENEW)
+
+
 def is_open(byte: int) -> bool:
-    """True for a record that a poll has returned, is held, and has no mark."""
-    return byte & (STAGE | MARK | RETURNED | KEPT) == RETURNED
+    """True for a record that a poll has returned, is held, and has no decision."""
+    return bool(byte & RETURNED) and is_undecided(byte)
+
+
+def is_lost_open(byte: int) -> bool:
+    """True for a record that was lost before the application had decided on it."""
+    return byte & (STAGE | MARK | RETURNED | KEPT) == LOST | RETURNED
+
+
+def is_decided(byte: int) -> bool:
+    """True for a held record with a decision of the user's that was not sent."""
+    if byte & STAGE != HELD or byte & MARK in (NONE, GAP):
+        return False
+    return byte & MARK != Acknowledge.RENEW or bool(byte & KEPT)
 
 
 def mark_open(mark: int) -> bytes:
     """A table that marks held and lost records that polls have returned without a mark."""
 
     def change(byte: int) -> int:
-        is_lost = byte & (STAGE | MARK | RETURNED | KEPT) == LOST | RETURNED
-        return byte | mark if is_open(byte) or is_lost else byte
+        if is_open(byte):
+            return byte & ~(STAGE | MARK) | HELD | mark
+        return byte | mark if is_lost_open(byte) else byte
 
     return translation(change)
+
+
+def lose(byte: int) -> int:
+    """Lose a held or sent record; an automatic renewal is no decision on it."""
+    if byte & STAGE not in (HELD, SENT):
+        return byte
+    is_automatic = byte & (MARK | KEPT) == Acknowledge.RENEW
+    return byte & ~(STAGE | (MARK if is_automatic else 0)) | LOST
 
 
 OPEN_TO: Final = {each: mark_open(each) for each in Acknowledge}
 
 RELEASE_REST: Final = translation(
-    lambda byte: byte | Acknowledge.RELEASE if byte & (STAGE | MARK) == HELD else byte
+    lambda byte: (
+        byte & ~(STAGE | MARK) | Acknowledge.RELEASE
+        if is_undecided(byte) or byte & (STAGE | MARK) == HELD
+        else byte
+    )
 )
 """Releases everything that is held without a mark, returned or not."""
 
-LOSE: Final = translation(lambda byte: byte | LOST if byte & STAGE in (HELD, SENT) else byte)
+LOSE: Final = translation(lose)
 """Loses held and sent records."""
 
 ONLY_OPEN: Final = translation(is_open)
@@ -66,7 +101,5 @@ ONLY_OPEN: Final = translation(is_open)
 ONLY_HELD: Final = translation(lambda byte: byte & STAGE == HELD)
 ONLY_LIVE: Final = translation(lambda byte: byte & STAGE in (HELD, SENT))
 ONLY_MARKED: Final = translation(lambda byte: byte & STAGE == HELD and byte & MARK != NONE)
-ONLY_LOST_OPEN: Final = translation(
-    lambda byte: byte & (STAGE | MARK | RETURNED | KEPT) == LOST | RETURNED
-)
+ONLY_LOST_OPEN: Final = translation(is_lost_open)
 """1 for a record that was lost before the application had decided on it."""

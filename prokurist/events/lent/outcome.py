@@ -19,10 +19,27 @@ class AcknowledgeOutcome:
         self._done: dict[TopicPartition, list[int]] = {}
         self._refused: dict[TopicPartition, tuple[list[int], KafkaException]] = {}
         self._unknown = False
+        self._late: AcknowledgeOutcome | None = None
+
+    def leave(self) -> None:
+        """The call that would tell it is over: keep apart what comes from now on."""
+        with self._lock:
+            self._late = self._late or AcknowledgeOutcome()
+
+    def take_late(self) -> "AcknowledgeOutcome | None":
+        """Take what has come behind the end of the call; None for nothing."""
+        with self._lock:
+            if not self._late:
+                return None
+            late, self._late = self._late, AcknowledgeOutcome()
+            return late
 
     def confirm(self, tp: TopicPartition, offsets: Iterable[int]) -> None:
         """The broker has taken the acknowledgements of some offsets."""
         with self._lock:
+            if self._late is not None:
+                self._late.confirm(tp, offsets)
+                return
             self._done.setdefault(tp, []).extend(offsets)
 
     def refuse(
@@ -42,6 +59,9 @@ class AcknowledgeOutcome:
             unknown: True if they may have been taken all the same.
         """
         with self._lock:
+            if self._late is not None:
+                self._late.refuse(tp, offsets, error, unknown=unknown)
+                return
             self._unknown = self._unknown or unknown
             refused, _ = self._refused.setdefault(tp, ([], error))
             refused.extend(offsets)

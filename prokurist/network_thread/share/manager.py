@@ -149,10 +149,11 @@ class ShareManager:
     ) -> None:
         """Send the next request of a broker, if there is one to send."""
         lent = self._tools.lent
-        if (
-            not source.parcels
-            and source.is_flushed
-            and (not wanted or not source.session.is_open or lent.renews(source.node.id))
+        if not source.parcels and (
+            # A fetch renews nothing.
+            lent.renews(source.node.id)
+            if wanted and source.session.is_open
+            else source.is_flushed
         ):
             source.is_flushed = False
             if runs := lent.take(source.node.id):
@@ -294,10 +295,10 @@ class ShareManager:
         parcels: list[tuple[ShareSource, Parcel]] = []
         waits = []
         for source in self._sources.values():
-            if source.sending is not None:
+            if source.sending is not None and source.sending.runs:
                 waits.append(source.sending.ended)
             if runs := self._tools.lent.take(source.node.id):
-                parcel = Parcel(runs, event.outcome, call)
+                parcel = Parcel(runs, event.outcome, call, is_awaited=True)
                 source.parcels.append(parcel)
                 parcels.append((source, parcel))
         self.stir()
@@ -339,9 +340,8 @@ class ShareManager:
             return
         now = tools.timer.now
         moments = [
-            max(until - each.lock * AHEAD, now + each.lock * AGAIN)
-            for each in tools.lent.live(source.node.id)
-            if now < (until := max((*each.renewed.values(), each.locked_until)))
+            max(end - each.lock * AHEAD, now + each.lock * AGAIN)
+            for each, end in tools.lent.ends(source.node.id, now)
         ]
         if moments:
             source.due = tools.timer.at(
@@ -395,7 +395,7 @@ class ShareManager:
         runs = lent.take(number)
         if not runs and not session.is_open:
             return
-        parcel = Parcel(runs, event.outcome, event.call, is_last=True)
+        parcel = Parcel(runs, event.outcome, event.call, is_awaited=True, is_last=True)
         source.begin(parcel, {})
         await parcel.ended
 
@@ -403,10 +403,7 @@ class ShareManager:
         """Forget all sessions; held records are not this member's any more."""
         tools = self._tools
         for source in self._sources.values():
-            if source.operation is not None:
-                source.operation.throw(Withdrawn("the consumer has left the group"))
-            for parcel in source.parcels:
-                tools.lent.roll_back(parcel.runs)
+            source.drop(Withdrawn("the consumer has left the group"))
             if source.due is not None:
                 tools.timer.cancel(source.due)
         self._sources.clear()

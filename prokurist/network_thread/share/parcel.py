@@ -24,7 +24,8 @@ class Parcel:
     Attributes:
         runs: The acknowledgements to be sent.
         outcome: Takes the outcome of each.
-        call: The call that waits for it; None in the background.
+        call: The call whose deadline it has; None in the background.
+        is_awaited: True if a call tells its outcome; else the next call does.
         is_last: True to close the session with it.
         ended: Kept when nothing is left to be sent.
     """
@@ -35,11 +36,13 @@ class Parcel:
         outcome: AcknowledgeOutcome,
         call: Call | None = None,
         *,
+        is_awaited: bool = False,
         is_last: bool = False,
     ) -> None:
         self.runs: list[MarkedRun] = list(runs)
         self.outcome: AcknowledgeOutcome = outcome
         self.call: Call | None = call
+        self.is_awaited: bool = is_awaited
         self.is_last: bool = is_last
         self.ended: Promise[None] = Promise()
 

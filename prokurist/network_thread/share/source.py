@@ -23,6 +23,7 @@ from prokurist.events.background_events import BackgroundError
 from prokurist.events.call import Call
 from prokurist.events.clock import NEVER
 from prokurist.events.lent.batch import LossCause, MarkedRun
+from prokurist.events.lent.lent import WHY
 from prokurist.events.lent.marks import GAP
 from prokurist.events.lent.outcome import AcknowledgeOutcome
 from prokurist.events.share_log_events import (
@@ -185,6 +186,10 @@ class ShareSource:
         if session.is_open:
             sent = tools.lent.take(self.node.id)
             self.is_flushed = False
+            # Another thread has just asked for them; a fetch renews nothing.
+            renewed, sent = renewals(sent)
+            if renewed:
+                self.parcels.append(Parcel(renewed, AcknowledgeOutcome()))
         added, gone = session.changes(wanted)
         request = ShareFetch(
             tools.group_id,
@@ -244,8 +249,9 @@ class ShareSource:
         """A parcel is over: the rest of it was not sent."""
         self._tools.lent.roll_back(parcel.runs)
         parcel.runs = []
-        if parcel.call is None and parcel.outcome:
-            self._tools.lent.report(parcel.outcome)
+        outcome = parcel.outcome.take_late() if parcel.is_awaited else parcel.outcome
+        if outcome:
+            self._tools.lent.report(outcome)
         self.sending = None
         parcel.ended.keep(None)
 
@@ -306,7 +312,7 @@ class ShareSource:
 
     def _is_late(self, group: Sequence[MarkedRun]) -> bool:
         now = self._tools.timer.now
-        return any(run.batch.locked_until <= now for run in group)
+        return any(run.batch.until(run.start) <= now for run in group)
 
     def _still_locked(
         self, groups: list[list[MarkedRun]], parcel: Parcel
@@ -473,6 +479,20 @@ class ShareSource:
         tools.counters.sessions_lost.of(type(error).__name__).number += 1
         tools.client.trace.emit(SHARE_SESSION_LOST, node=str(self.node), error=error)
         self.lose(LossCause.CONNECTION)
+
+    def drop(self, error: Withdrawn) -> None:
+        """Give up all acknowledgements: the consumer leaves the group."""
+        waiting = [*self.parcels]
+        self.parcels.clear()
+        closed = InvalidRecordStateException(WHY[LossCause.CLOSED])
+        for parcel in waiting if self.sending is None else [self.sending, *waiting]:
+            unknown = parcel is self.sending
+            self._refuse(parcel.runs, closed, LossCause.CLOSED, parcel, unknown=unknown)
+            parcel.runs = []
+        if self.operation is not None:
+            self.operation.throw(error)
+        for parcel in waiting:
+            self._over(parcel)
 
     def lose(self, why: LossCause, partition: TopicPartition | None = None) -> None:
         """Lose held records of this broker, or of one partition."""
