@@ -11,17 +11,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
     Yes,
-    has_second_word,
     pairs_of,
     with_options,
 )
@@ -65,24 +58,18 @@ Address: TypeAlias = Annotated[
 ]
 
 
+@with_options
 def acls(
-    context: typer.Context,
-    brokers: Brokers = None,
+    asked: CommandOptions,
     principal: Principals = None,
     topic: Topics = None,
     group: Groups = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    *,
+    as_json: bool,
+) -> Work:
     """List access control lists; add and remove them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import access_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     rights = command.Rights(principal or (), (), topic or (), group or ())
     return partial(command.list_acls, asked, rights, as_json=as_json)
 
@@ -156,21 +143,15 @@ def acls_remove(
     )
 
 
+@with_options
 def users(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List SCRAM users; set and delete them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import access_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_users, asked, as_json=as_json)
 
 
@@ -227,21 +208,15 @@ def users_delete(
     )
 
 
+@with_options
 def quotas(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List client quotas; set and unset them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import access_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_quotas, asked, as_json=as_json)
 
 

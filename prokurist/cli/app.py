@@ -17,6 +17,7 @@ from prokurist.cli import (
     topic_commands,
     transaction_commands,
 )
+from prokurist.cli.arguments import unless_second_word
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
@@ -46,7 +47,7 @@ def built() -> typer.Typer:
     for name, (alone, commands) in ADMINISTRATION.items():
         # Alone it lists: the group is a command as well.
         group = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
-        group.callback(invoke_without_command=True)(alone)
+        group.callback(invoke_without_command=True)(unless_second_word(alone))
         for each, command in commands.items():
             group.command(each)(command)
         app.add_typer(group, name=name)

@@ -75,15 +75,19 @@ Yes: TypeAlias = Annotated[
 ]
 
 
-def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
+def with_options(command: Callable[..., Work], *, timeout: float = 10.0) -> Callable[..., Work]:
     """Give a command the options that all commands have.
 
     Args:
         command: Takes a CommandOptions and `as_json` in place of them.
+        timeout: The default of `--timeout`.
     """
     own = list(inspect.signature(command).parameters.values())
     hints = get_type_hints(command, include_extras=True)
-    common = inspect.signature(_options).parameters.values()
+    common = [
+        each.replace(default=timeout) if each.name == "timeout" else each
+        for each in inspect.signature(_options).parameters.values()
+    ]
 
     @wraps(command)
     def read(**given: Any) -> Work:
@@ -102,10 +106,7 @@ def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
         for each in own
         if each.name not in {"asked", "as_json"}
     ]
-    del read.__wrapped__
-    read.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
-    read.__annotations__ = {each.name: each.annotation for each in (*kept, *common)}
-    return read
+    return with_signature(read, [*kept, *common])
 
 
 def _options(
@@ -120,22 +121,43 @@ def _options(
     """The options that all commands have."""
 
 
-def has_second_word(context: typer.Context) -> bool:
-    """Return True if a command is given a second word, which has all the options.
+def unless_second_word(command: Callable[..., Work]) -> Callable[..., Work | None]:
+    """Make a command that does nothing where it is given a second word.
 
-    Raises:
-        Misused: There are options before it, which would be of no effect.
+    The second word has all the options: before it they would be of no effect, and are refused.
+
+    Args:
+        command: The command that is meant without one.
     """
-    if context.invoked_subcommand is None:
-        return False
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Misused(
-                f"options come after {context.invoked_subcommand!r}: prokurist "
-                f"{context.info_name} {context.invoked_subcommand} …"
-            )
-    return True
+
+    @wraps(command)
+    def read(context: typer.Context, **given: Any) -> Work | None:
+        if context.invoked_subcommand is None:
+            return command(**given)
+        for name in context.params:
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise Misused(
+                    f"options come after {context.invoked_subcommand!r}: prokurist "
+                    f"{context.info_name} {context.invoked_subcommand} …"
+                )
+        return None
+
+    own = inspect.signature(command).parameters.values()
+    place = inspect.Parameter(
+        "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+    )
+    return with_signature(read, [place, *own])
+
+
+def with_signature(
+    command: Callable[..., Any], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., Any]:
+    """Give a function the parameters that Typer is to read."""
+    vars(command).pop("__wrapped__", None)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
 def pairs_of(texts: Sequence[str], name: str) -> dict[str, str]:

@@ -10,18 +10,11 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
     NeededTopics,
     Partitions,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Work,
     Yes,
-    has_second_word,
     numbers_of,
     with_options,
 )
@@ -30,21 +23,15 @@ from prokurist.cli.command_options import CommandOptions
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 
 
+@with_options
 def groups(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List groups; describe, delete them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import groups as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, as_json=as_json)
 
 

@@ -12,19 +12,12 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
     NeededTopics,
     Partitions,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
     Yes,
-    has_second_word,
     numbers_of,
     pairs_of,
     with_options,
@@ -188,21 +181,15 @@ def elect(
     )
 
 
+@with_options
 def reassign(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List moves of partitions; start, cancel them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import partition_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_moves, asked, as_json=as_json)
 
 
@@ -270,21 +257,15 @@ def log_dirs(
     return partial(command.log_dirs, asked, broker or (), as_json=as_json)
 
 
+@with_options
 def features(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """Show levels of features; change them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import quorum_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.features, asked, as_json=as_json)
 
 
