@@ -1,24 +1,31 @@
-"""`acls`, `users`, `quotas`, `tokens`: commands about access.
+"""`acls`, `users`, `quotas`: commands about access.
 
 Thread: the main one.
 Invariants: see `app.py`.
 """
 
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from prokurist.cli.arguments import (
     DryRun,
+    NeededTopics,
     Topics,
     Work,
     Yes,
+    made_of,
     pairs_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions
+
+if TYPE_CHECKING:
+    from prokurist.admin import QuotaEntity
+    from prokurist.cli.access_changes import Rights
 
 Principals: TypeAlias = Annotated[
     list[str] | None,
@@ -58,6 +65,42 @@ Address: TypeAlias = Annotated[
 ]
 
 
+def rights_of(
+    principal: Principals = None,
+    operation: Operations = None,
+    topic: Topics = None,
+    group: Groups = None,
+    transactional_id: TransactionalIds = None,
+    cluster: Cluster = False,
+    prefixed: Prefixed = False,
+    host: Hosts = None,
+    deny: Deny = False,
+) -> "Rights":
+    """The fields of ACLs."""
+    from prokurist.cli.access_changes import Rights
+
+    return Rights(
+        principal or (),
+        operation or (),
+        topic or (),
+        group or (),
+        transactional_id or (),
+        cluster,
+        prefixed,
+        host or (),
+        deny,
+    )
+
+
+def entity_of(
+    user: User = None, client_id: ClientId = None, ip: Address = None
+) -> "QuotaEntity":
+    """Whose quotas they are."""
+    from prokurist.cli import access_changes as command
+
+    return command.entity_of(user, client_id, ip)
+
+
 @with_options
 def acls(
     asked: CommandOptions,
@@ -75,17 +118,10 @@ def acls(
 
 
 @with_options
+@made_of("rights", rights_of)
 def acls_add(
     asked: CommandOptions,
-    principal: Principals = None,
-    operation: Operations = None,
-    topic: Topics = None,
-    group: Groups = None,
-    transactional_id: TransactionalIds = None,
-    cluster: Cluster = False,
-    prefixed: Prefixed = False,
-    host: Hosts = None,
-    deny: Deny = False,
+    rights: "Rights",
     dry_run: DryRun = False,
     *,
     as_json: bool,
@@ -93,32 +129,14 @@ def acls_add(
     """Allow operations, or deny them."""
     from prokurist.cli import access_changes as command
 
-    rights = command.Rights(
-        principal or (),
-        operation or (),
-        topic or (),
-        group or (),
-        transactional_id or (),
-        cluster,
-        prefixed,
-        host or (),
-        deny,
-    )
     return partial(command.add_acls, asked, rights, dry_run=dry_run, as_json=as_json)
 
 
 @with_options
+@made_of("rights", rights_of)
 def acls_remove(
     asked: CommandOptions,
-    principal: Principals = None,
-    operation: Operations = None,
-    topic: Topics = None,
-    group: Groups = None,
-    transactional_id: TransactionalIds = None,
-    cluster: Cluster = False,
-    prefixed: Prefixed = False,
-    host: Hosts = None,
-    deny: Deny = False,
+    rights: "Rights",
     yes: Yes = False,
     dry_run: DryRun = False,
     *,
@@ -127,19 +145,47 @@ def acls_remove(
     """Remove the access control lists that options fit; they are shown first."""
     from prokurist.cli import access_changes as command
 
-    rights = command.Rights(
-        principal or (),
-        operation or (),
-        topic or (),
-        group or (),
-        transactional_id or (),
-        cluster,
-        prefixed,
-        host or (),
-        deny,
-    )
     return partial(
         command.remove_acls, asked, rights, yes=yes, dry_run=dry_run, as_json=as_json
+    )
+
+
+class Client(Enum):
+    """Kinds of clients that need rights."""
+
+    CONSUMER = "consumer"
+    PRODUCER = "producer"
+
+
+@with_options
+def acls_for(
+    asked: CommandOptions,
+    kind: Annotated[Client, typer.Argument(metavar="KIND", help="consumer or producer.")],
+    principal: Annotated[
+        str, typer.Option("--principal", metavar="TYPE:NAME", help="The client's user.")
+    ],
+    topic: NeededTopics,
+    group: Groups = None,
+    transactional_id: TransactionalIds = None,
+    prefixed: Prefixed = False,
+    *,
+    as_json: bool,
+) -> Work:
+    """Show the access control lists that a client needs, and which are missing."""
+    from prokurist.cli import needed_rights as command
+
+    return partial(
+        command.run,
+        asked,
+        command.needed(
+            principal,
+            topic,
+            group or (),
+            transactional_id or (),
+            writes=kind is Client.PRODUCER,
+            prefixed=prefixed,
+        ),
+        as_json=as_json,
     )
 
 
@@ -221,14 +267,13 @@ def quotas(
 
 
 @with_options
+@made_of("entity", entity_of)
 def quotas_set(
     asked: CommandOptions,
     values: Annotated[
         list[str], typer.Argument(metavar="KEY=NUMBER…", help="Such as producer_byte_rate=1e6.")
     ],
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Address = None,
+    entity: "QuotaEntity",
     dry_run: DryRun = False,
     *,
     as_json: bool,
@@ -239,7 +284,7 @@ def quotas_set(
     return partial(
         command.change_quotas,
         asked,
-        command.entity_of(user, client_id, ip),
+        entity,
         pairs_of(values, "a quota"),
         dry_run=dry_run,
         as_json=as_json,
@@ -247,12 +292,11 @@ def quotas_set(
 
 
 @with_options
+@made_of("entity", entity_of)
 def quotas_unset(
     asked: CommandOptions,
     keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys.")],
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Address = None,
+    entity: "QuotaEntity",
     dry_run: DryRun = False,
     *,
     as_json: bool,
@@ -263,16 +307,8 @@ def quotas_unset(
     return partial(
         command.change_quotas,
         asked,
-        command.entity_of(user, client_id, ip),
+        entity,
         dict.fromkeys(keys),
         dry_run=dry_run,
         as_json=as_json,
     )
-
-
-@with_options
-def tokens(asked: CommandOptions, *, as_json: bool) -> Work:
-    """List delegation tokens, without their secrets."""
-    from prokurist.cli import access_changes as command
-
-    return partial(command.list_tokens, asked, as_json=as_json)

@@ -121,6 +121,31 @@ def _options(
     """The options that all commands have."""
 
 
+def made_of(
+    name: str, make: Callable[..., Any]
+) -> Callable[[Callable[..., Work]], Callable[..., Work]]:
+    """Give a command options that are one value together, in the place of a parameter.
+
+    Args:
+        name: The command's parameter.
+        make: Makes the value; its parameters are the options.
+    """
+    options = inspect.signature(make).parameters
+
+    def made(command: Callable[..., Work]) -> Callable[..., Work]:
+        @wraps(command)
+        def read(*asked: Any, **given: Any) -> Work:
+            value = make(**{each: given.pop(each) for each in options})
+            return command(*asked, **{name: value}, **given)
+
+        parameters: list[inspect.Parameter] = []
+        for each in inspect.signature(command).parameters.values():
+            parameters += options.values() if each.name == name else [each]
+        return with_signature(read, parameters)
+
+    return made
+
+
 def unless_second_word(command: Callable[..., Work]) -> Callable[..., Work | None]:
     """Make a command that does nothing where it is given a second word.
 
@@ -185,7 +210,25 @@ def numbers_of(texts: Sequence[str]) -> list[int]:
     Raises:
         Misused: One is none.
     """
+    return listed_numbers(texts, "'-p'", "partitions")
+
+
+def broker_ids_of(texts: Sequence[str]) -> list[int]:
+    """The brokers of `--broker`: an id, or several with commas.
+
+    Raises:
+        Misused: One is none.
+    """
+    return listed_numbers(texts, "'--broker'", "brokers")
+
+
+def listed_numbers(texts: Sequence[str], option: str, noun: str) -> list[int]:
+    """Numbers with commas between them.
+
+    Raises:
+        Misused: One is none.
+    """
     parts = [part.strip() for text in texts for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise Misused(f"'-p' {','.join(texts)}: write partitions as 0 or 0,1,2")
+        raise Misused(f"{option} {','.join(texts)}: write {noun} as 0 or 0,1,2")
     return [int(part) for part in parts]

@@ -1,4 +1,4 @@
-"""`brokers`, `offsets`, `lag`, `reset-offsets`: commands about a cluster.
+"""`brokers`, `offsets`, `lag`: commands about a cluster.
 
 Thread: the main one.
 Invariants: see `app.py`.
@@ -11,11 +11,8 @@ import typer
 
 from prokurist.cli.arguments import (
     Group,
-    NeededTopics,
-    Partitions,
     Topics,
     Work,
-    numbers_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions
@@ -82,63 +79,4 @@ def offsets(
 
     return partial(
         command.run, asked, group, topic or (), every=every if watch else None, as_json=as_json
-    )
-
-
-@with_options
-def reset_offsets(
-    asked: CommandOptions,
-    group: Group,
-    topic: NeededTopics,
-    partition: Partitions = None,
-    to_earliest: Annotated[
-        bool, typer.Option("--to-earliest", help="To the logs' beginnings.", show_default=False)
-    ] = False,
-    to_latest: Annotated[
-        bool, typer.Option("--to-latest", help="To the logs' ends.", show_default=False)
-    ] = False,
-    to_offset: Annotated[
-        int | None, typer.Option("--to-offset", metavar="OFFSET", help="To this offset.")
-    ] = None,
-    to_datetime: Annotated[
-        str | None,
-        typer.Option(
-            "--to-datetime", metavar="TIME", help="To the first record at or after it; UTC."
-        ),
-    ] = None,
-    by_duration: Annotated[
-        str | None,
-        typer.Option("--by-duration", metavar="SPAN", help="Back by a time, such as 1d12h."),
-    ] = None,
-    shift_by: Annotated[
-        int | None,
-        typer.Option("--shift-by", metavar="N", help="By so many records; back below zero."),
-    ] = None,
-    execute: Annotated[
-        bool,
-        typer.Option("--execute", help="Do it; else it is only shown.", show_default=False),
-    ] = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Move a group's offsets; a dry run by default."""
-    from prokurist.cli import resets as command
-
-    target = command.Target.of(
-        to_earliest=to_earliest,
-        to_latest=to_latest,
-        to_offset=to_offset,
-        to_datetime=to_datetime,
-        by_duration=by_duration,
-        shift_by=shift_by,
-    )
-    return partial(
-        command.run,
-        asked,
-        group,
-        topic,
-        numbers_of(partition or ()),
-        target,
-        execute=execute,
-        as_json=as_json,
     )

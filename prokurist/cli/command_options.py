@@ -185,8 +185,12 @@ class CommandOptions:
         consumer.close(min(self.left(), CLOSE))
 
 
-def properties_of(file: Path) -> dict[str, str]:
+def properties_of(file: Path, option: str = "-F ") -> dict[str, str]:
     """The keys of a property file.
+
+    Args:
+        file: The file.
+        option: The option that names it, for an error.
 
     Raises:
         Misused: The file cannot be read, or a line is something else.
@@ -194,7 +198,7 @@ def properties_of(file: Path) -> dict[str, str]:
     try:
         return properties(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise Misused(f"-F {file}: {error}") from None
+        raise Misused(f"{option}{file}: {error}") from None
 
 
 def key_and_value(text: str) -> tuple[str, str]:

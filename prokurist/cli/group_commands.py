@@ -20,6 +20,13 @@ from prokurist.cli.arguments import (
 )
 from prokurist.cli.command_options import CommandOptions
 
+OptionalNames: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP…", help="Groups.", show_default=False)
+]
+Matching: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--matching", metavar="REGEX", help="All that it fits as a whole."),
+]
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 
 
@@ -29,7 +36,7 @@ def groups(
     *,
     as_json: bool,
 ) -> Work:
-    """List groups; describe, delete them."""
+    """List groups; describe, reset, delete them."""
     from prokurist.cli import groups as command
 
     return partial(command.run, asked, as_json=as_json)
@@ -51,13 +58,8 @@ def describe(
 @with_options
 def delete(
     asked: CommandOptions,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP…", help="Groups.", show_default=False)
-    ] = None,
-    matching: Annotated[
-        str | None,
-        typer.Option("--matching", metavar="REGEX", help="All that it fits as a whole."),
-    ] = None,
+    names: OptionalNames = None,
+    matching: Matching = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     *,

@@ -1,10 +1,9 @@
-"""`configs`, `records`, `elect`, `reassign`, `log-dirs`, `features`, `quorum`.
+"""`configs`, `records`, `elect`, `log-dirs`: commands about configurations and partitions.
 
 Thread: the main one.
 Invariants: see `app.py`.
 """
 
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -19,7 +18,6 @@ from prokurist.cli.arguments import (
     Work,
     Yes,
     numbers_of,
-    pairs_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions, properties_of
@@ -182,66 +180,6 @@ def elect(
 
 
 @with_options
-def reassign(
-    asked: CommandOptions,
-    *,
-    as_json: bool,
-) -> Work:
-    """List moves of partitions; start, cancel them."""
-    from prokurist.cli import partition_changes as command
-
-    return partial(command.list_moves, asked, as_json=as_json)
-
-
-@with_options
-def reassign_start(
-    asked: CommandOptions,
-    moves: Annotated[
-        list[str],
-        typer.Argument(metavar="TOPIC:PARTITION=ID,ID…", help="The preferred leader first."),
-    ],
-    allow_rf_change: Annotated[
-        bool,
-        typer.Option(
-            "--allow-rf-change", help="Another number of replicas.", show_default=False
-        ),
-    ] = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Move partitions to brokers; the copying goes on by itself."""
-    from prokurist.cli import partition_changes as command
-
-    return partial(
-        command.start_moves,
-        asked,
-        moves,
-        allow_rf_change=allow_rf_change,
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
-
-
-@with_options
-def reassign_cancel(
-    asked: CommandOptions,
-    partitions: Annotated[
-        list[str], typer.Argument(metavar="TOPIC:PARTITION…", help="Partitions.")
-    ],
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """End moves that are under way: the old replicas stay."""
-    from prokurist.cli import partition_changes as command
-
-    return partial(command.cancel_moves, asked, partitions, dry_run=dry_run, as_json=as_json)
-
-
-@with_options
 def log_dirs(
     asked: CommandOptions,
     broker: Annotated[
@@ -255,63 +193,3 @@ def log_dirs(
     from prokurist.cli import partition_changes as command
 
     return partial(command.log_dirs, asked, broker or (), as_json=as_json)
-
-
-@with_options
-def features(
-    asked: CommandOptions,
-    *,
-    as_json: bool,
-) -> Work:
-    """Show levels of features; change them."""
-    from prokurist.cli import quorum_changes as command
-
-    return partial(command.features, asked, as_json=as_json)
-
-
-class Downgrade(Enum):
-    """Kinds of downgrades."""
-
-    SAFE = "safe"
-    UNSAFE = "unsafe"
-
-
-@with_options
-def features_set(
-    asked: CommandOptions,
-    levels: Annotated[list[str], typer.Argument(metavar="FEATURE=LEVEL…", help="Levels.")],
-    downgrade: Annotated[
-        Downgrade | None,
-        typer.Option("--downgrade", metavar="KIND", help="safe, or unsafe: loses metadata."),
-    ] = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Change the levels of features, such as metadata.version=25."""
-    from prokurist.admin import Upgrade
-    from prokurist.cli import quorum_changes as command
-
-    kinds = {
-        None: Upgrade.UPGRADE,
-        Downgrade.SAFE: Upgrade.SAFE_DOWNGRADE,
-        Downgrade.UNSAFE: Upgrade.UNSAFE_DOWNGRADE,
-    }
-    return partial(
-        command.update,
-        asked,
-        pairs_of(levels, "a level"),
-        kind=kinds[downgrade],
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
-
-
-@with_options
-def quorum(asked: CommandOptions, *, as_json: bool) -> Work:
-    """Show the controllers."""
-    from prokurist.cli import quorum_changes as command
-
-    return partial(command.quorum, asked, as_json=as_json)
