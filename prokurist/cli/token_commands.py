@@ -31,9 +31,7 @@ def create(
     asked: CommandOptions,
     to: Annotated[
         Path,
-        typer.Option(
-            "--to", metavar="FILE", help="A new file, for the keys of its clients."
-        ),
+        typer.Option("--to", metavar="FILE", help="A new file, for the keys of its clients."),
     ],
     owner: Annotated[
         str | None,

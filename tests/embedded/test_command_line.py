@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,31 @@ def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
     )
     assert (done.code, done.out) == (USAGE, b"")
     assert done.err.count("\n") == 3
+
+
+def test_one_file_of_keys_is_for_all_commands(
+    at: Command, kafka: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """B690: keys of other clients are left out, and unknown ones refused, by each command."""
+    commit(kafka, "billing", p0=1)
+    keys = tmp_path / "keys"
+    keys.write_text("acks=all\nfetch.max.bytes=99999\nclient.id=me\n", "utf-8")
+    lines = tmp_path / "lines"
+    lines.write_text("one\n", "utf-8")
+    for words in (
+        ("topics",),
+        ("groups",),
+        ("lag",),
+        ("doctor", "-X", "group.protocol=classic"),
+        ("consume", "-t", "orders", "-e"),
+        ("produce", "-t", "orders", "-l", lines),
+    ):
+        assert at(*words, "-F", keys).code == DONE, words
+    keys.write_text("acs=all\n", "utf-8")
+    for name in ("topics", "groups"):
+        done = at(name, "-F", keys)
+        assert (done.code, "unknown key acs" in done.err) == (USAGE, True)
+    assert at("consume", "-t", "orders", "-X", "acks=all").code == USAGE
 
 
 def test_topics_lists_topics_and_partitions(at: Command) -> None:
