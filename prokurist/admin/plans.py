@@ -21,10 +21,12 @@ from prokurist.events.admin.groups import GroupOffsetsToFetch
 from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.records import OffsetsToList
 from prokurist.events.admin.replicas import PartitionsToReassign, ReassignmentsToList
+from prokurist.events.admin.share import ShareOffsetsToDescribe
 from prokurist.events.admin.topics import TopicsToDescribe
 from prokurist.events.clock import Deadline, epoch_milliseconds
-from prokurist.types import TopicPartition, require_int
+from prokurist.types import OffsetAndMetadata, TopicPartition, require_int
 from prokurist.types.configs import ConfigChange, ConfigResource, Delete, Set
+from prokurist.types.groups import ShareOffset
 from prokurist.types.plans import (
     OffsetChange,
     ReassignmentPlan,
@@ -52,19 +54,22 @@ class OffsetPlan(Results[TopicPartition, OffsetChange]):
     """A plan of committed offsets, partition by partition; nothing is changed by it.
 
     Args:
+        operation: The call that has made it.
         group: The group.
         outcomes: The change of each partition, or why there is none.
     """
 
     __slots__ = ("group",)
 
-    def __init__(self, group: str, outcomes: Mapping[TopicPartition, Outcome]) -> None:
-        super().__init__("plan_offsets", outcomes)
+    def __init__(
+        self, operation: str, group: str, outcomes: Mapping[TopicPartition, Outcome]
+    ) -> None:
+        super().__init__(operation, outcomes)
         self.group: str = group
 
     @property
     def offsets(self) -> dict[TopicPartition, int]:
-        """The planned offsets, for `alter_offsets`.
+        """The planned offsets, for `alter_offsets` or `alter_share_offsets`.
 
         Raises:
             AdminException: A partition has no plan.
@@ -103,58 +108,78 @@ class Plans(AdminCalls):
         Raises:
             KafkaException: Nothing could be asked, as with wrong credentials.
         """
-        require_name("groups", group)
-        exact = exact_offsets(to)
-        asked: tuple[TopicPartition, ...] | None = None
-        if partitions is not None:
-            found = listed("partitions", partitions, example=PARTITIONS)
-            asked = tuple(map(partition_of, found))
-            missing = [] if exact is None else [tp for tp in asked if tp not in exact]
-            if missing:
-                raise ValueError(f"`to` names no offset of {missing[0]}")
-        elif exact is not None:
-            asked = tuple(exact)
-        return self._run(self._plan_offsets(group, asked, to, exact, timeout))
+        asked, exact = asked_places(group, to, partitions)
+        look = GroupOffsetsToFetch({group: asked})
+        return self._run(self._plan_offsets("plan_offsets", group, look, to, exact, timeout))
+
+    def plan_share_offsets(
+        self,
+        group: str,
+        to: Destination,
+        *,
+        partitions: Iterable[TopicPartition] | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> OffsetPlan:
+        """Plan a reset of a share group's start offsets; nothing is changed.
+
+        `alter_share_offsets(group, plan.offsets)` carries it out.
+
+        Args:
+            group: The share group.
+            to: See `plan_offsets`.
+            partitions: The partitions; None for those with a start offset, or those that `to`
+                names.
+            timeout: Seconds; None for `default.api.timeout.ms`.
+
+        Returns:
+            The change of each partition, kept within its log.
+
+        Raises:
+            KafkaException: Nothing could be asked, as with wrong credentials.
+        """
+        asked, exact = asked_places(group, to, partitions)
+        look = ShareOffsetsToDescribe({group: asked})
+        steps = self._plan_offsets("plan_share_offsets", group, look, to, exact, timeout)
+        return self._run(steps)
 
     def _plan_offsets(
         self,
+        operation: str,
         group: str,
-        asked: tuple[TopicPartition, ...] | None,
+        look: GroupOffsetsToFetch | ShareOffsetsToDescribe,
         to: Destination,
         exact: Mapping[TopicPartition, int] | None,
         timeout: float | timedelta | None,
     ) -> Steps[OffsetPlan]:
         deadline = self._until(timeout)
-        look = GroupOffsetsToFetch({group: asked})
-        committed: dict[TopicPartition, Outcome] = yield from self._ask_one(
-            "plan_offsets", look, self._left(deadline)
+        present: dict[TopicPartition, Outcome] = yield from self._ask_one(
+            operation, look, self._left(deadline)
         )
         places = [int(OffsetSpec.EARLIEST), int(OffsetSpec.LATEST)]
         if isinstance(to, datetime | timedelta):
             places.append(milliseconds_of(to))
         times: list[Mapping[TopicPartition, Outcome]] = []
-        for place in places:
-            work = OffsetsToList(dict.fromkeys(committed, place))
-            times.append((yield from self._ask("plan_offsets", work, self._left(deadline))))
+        for place in places if present else ():
+            work = OffsetsToList(dict.fromkeys(present, place))
+            times.append((yield from self._ask(operation, work, self._left(deadline))))
         outcomes: dict[TopicPartition, Outcome] = {}
-        for tp, before in committed.items():
+        for tp, before in present.items():
             parts = [before, *(each[tp] for each in times)]
             error = next((each.error for each in parts if each.error is not None), None)
             if error is not None:
                 outcomes[tp] = Outcome(error=error)
                 continue
-            values = [each.value for each in parts]
-            at = values[3].offset if len(values) > 3 else None
+            start, end, *moment = (each[tp].value.offset for each in times)
             outcomes[tp] = Outcome(
                 change_of(
-                    None if values[0] is None else values[0].offset,
-                    values[1].offset,
-                    values[2].offset,
+                    offset_of(before.value),
+                    start,
+                    end,
                     exact[tp] if exact is not None else to,
-                    at,
+                    moment[0] if moment else None,
                 )
             )
-        return OffsetPlan(group, outcomes)
+        return OffsetPlan(operation, group, outcomes)
 
     # --- moves -------------------------------------------------------------------------
 
@@ -314,6 +339,37 @@ class Plans(AdminCalls):
         """
         work = ConfigsToAlter(changes)
         (yield from self._ask_all(operation, work, self._left(deadline))).check()
+
+
+def asked_places(
+    group: str, to: Destination, partitions: Iterable[TopicPartition] | None
+) -> tuple[tuple[TopicPartition, ...] | None, Mapping[TopicPartition, int] | None]:
+    """Check the arguments of a plan of offsets.
+
+    Returns:
+        The partitions that are named, and the offsets that are; None where none are.
+
+    Raises:
+        TypeError: One is no such thing.
+        ValueError: One cannot be.
+    """
+    require_name("groups", group)
+    exact = exact_offsets(to)
+    if partitions is None:
+        return (None if exact is None else tuple(exact)), exact
+    found = listed("partitions", partitions, example=PARTITIONS)
+    asked = tuple(map(partition_of, found))
+    missing = [] if exact is None else [tp for tp in asked if tp not in exact]
+    if missing:
+        raise ValueError(f"`to` names no offset of {missing[0]}")
+    return asked, exact
+
+
+def offset_of(place: OffsetAndMetadata | ShareOffset | None) -> int | None:
+    """The present offset of a group in a partition, if it has one."""
+    if place is None:
+        return None
+    return place.start if isinstance(place, ShareOffset) else place.offset
 
 
 def exact_offsets(to: Any) -> dict[TopicPartition, int] | None:

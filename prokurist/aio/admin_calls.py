@@ -951,6 +951,24 @@ class AdminCalls:
         )
         return found
 
+    async def plan_share_offsets(
+        self,
+        group: str,
+        to: Destination,
+        *,
+        partitions: Iterable[TopicPartition] | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> OffsetPlan:
+        """As `prokurist.admin.KafkaAdmin.plan_share_offsets`."""
+        found: OffsetPlan = await self._awaited(
+            "plan_share_offsets",
+            group,
+            to,
+            partitions=partitions,
+            timeout=timeout,
+        )
+        return found
+
     async def plan_reassignment(
         self,
         topics: Iterable[str],

@@ -1,4 +1,4 @@
-"""`prokurist acls`, `users`, `quotas`, `tokens`.
+"""`prokurist acls`, `users`, `quotas`.
 
 Thread: the main one.
 """
@@ -16,7 +16,6 @@ from prokurist.admin import (
     AclPattern,
     AclPermission,
     AclResource,
-    DelegationToken,
     DeletePassword,
     QuotaEntity,
     QuotaName,
@@ -41,13 +40,6 @@ ACLS = (
 )
 USERS = (Column("user", "bold"), Column("mechanism"), Column("iterations"))
 QUOTAS = (Column("entity", "bold"), Column("key"), Column("value"))
-TOKENS = (
-    Column("token", "bold"),
-    Column("owner"),
-    Column("renewers"),
-    Column("expires"),
-    Column("ends"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,29 +395,3 @@ def change_quotas(
         )
     outcomes = {name_of(each): results.errors.get(each) for each in results}
     return reported(asked, outcomes, "altered", as_json=as_json, dry_run=dry_run)
-
-
-# --- tokens --------------------------------------------------------------------------------
-
-
-def list_tokens(asked: CommandOptions, *, as_json: bool) -> None:
-    """List delegation tokens, without their secrets.
-
-    Raises:
-        KafkaException: Brokers refuse it.
-    """
-    with asked.admin() as admin:
-        found = admin.describe_tokens(timeout=asked.left())
-    show(TOKENS, [token_row(each) for each in found], as_json=as_json)
-    asked.say(counted(len(found), "token"))
-
-
-def token_row(token: DelegationToken) -> Row:
-    """A token in one row."""
-    return {
-        "token": token.token_id,
-        "owner": token.owner,
-        "renewers": ",".join(token.renewers) or None,
-        "expires": token.expires.isoformat(timespec="seconds"),
-        "ends": token.ends.isoformat(timespec="seconds"),
-    }

@@ -1,31 +1,31 @@
-"""`acls`, `users`, `quotas`, `tokens`: commands about access.
+"""`acls`, `users`, `quotas`: commands about access.
 
 Thread: the main one.
 Invariants: see `app.py`.
 """
 
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
+    NeededTopics,
     Topics,
     Work,
     Yes,
-    has_second_word,
+    made_of,
     pairs_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions
+
+if TYPE_CHECKING:
+    from prokurist.admin import QuotaEntity
+    from prokurist.cli.access_changes import Rights
 
 Principals: TypeAlias = Annotated[
     list[str] | None,
@@ -65,31 +65,7 @@ Address: TypeAlias = Annotated[
 ]
 
 
-def acls(
-    context: typer.Context,
-    brokers: Brokers = None,
-    principal: Principals = None,
-    topic: Topics = None,
-    group: Groups = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
-    """List access control lists; add and remove them."""
-    if has_second_word(context):
-        return None
-    from prokurist.cli import access_changes as command
-
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    rights = command.Rights(principal or (), (), topic or (), group or ())
-    return partial(command.list_acls, asked, rights, as_json=as_json)
-
-
-@with_options
-def acls_add(
-    asked: CommandOptions,
+def rights_of(
     principal: Principals = None,
     operation: Operations = None,
     topic: Topics = None,
@@ -99,14 +75,11 @@ def acls_add(
     prefixed: Prefixed = False,
     host: Hosts = None,
     deny: Deny = False,
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Allow operations, or deny them."""
-    from prokurist.cli import access_changes as command
+) -> "Rights":
+    """The fields of ACLs."""
+    from prokurist.cli.access_changes import Rights
 
-    rights = command.Rights(
+    return Rights(
         principal or (),
         operation or (),
         topic or (),
@@ -117,21 +90,53 @@ def acls_add(
         host or (),
         deny,
     )
+
+
+def entity_of(
+    user: User = None, client_id: ClientId = None, ip: Address = None
+) -> "QuotaEntity":
+    """Whose quotas they are."""
+    from prokurist.cli import access_changes as command
+
+    return command.entity_of(user, client_id, ip)
+
+
+@with_options
+def acls(
+    asked: CommandOptions,
+    principal: Principals = None,
+    topic: Topics = None,
+    group: Groups = None,
+    *,
+    as_json: bool,
+) -> Work:
+    """List access control lists; add and remove them."""
+    from prokurist.cli import access_changes as command
+
+    rights = command.Rights(principal or (), (), topic or (), group or ())
+    return partial(command.list_acls, asked, rights, as_json=as_json)
+
+
+@with_options
+@made_of("rights", rights_of)
+def acls_add(
+    asked: CommandOptions,
+    rights: "Rights",
+    dry_run: DryRun = False,
+    *,
+    as_json: bool,
+) -> Work:
+    """Allow operations, or deny them."""
+    from prokurist.cli import access_changes as command
+
     return partial(command.add_acls, asked, rights, dry_run=dry_run, as_json=as_json)
 
 
 @with_options
+@made_of("rights", rights_of)
 def acls_remove(
     asked: CommandOptions,
-    principal: Principals = None,
-    operation: Operations = None,
-    topic: Topics = None,
-    group: Groups = None,
-    transactional_id: TransactionalIds = None,
-    cluster: Cluster = False,
-    prefixed: Prefixed = False,
-    host: Hosts = None,
-    deny: Deny = False,
+    rights: "Rights",
     yes: Yes = False,
     dry_run: DryRun = False,
     *,
@@ -140,37 +145,59 @@ def acls_remove(
     """Remove the access control lists that options fit; they are shown first."""
     from prokurist.cli import access_changes as command
 
-    rights = command.Rights(
-        principal or (),
-        operation or (),
-        topic or (),
-        group or (),
-        transactional_id or (),
-        cluster,
-        prefixed,
-        host or (),
-        deny,
-    )
     return partial(
         command.remove_acls, asked, rights, yes=yes, dry_run=dry_run, as_json=as_json
     )
 
 
+class Client(Enum):
+    """Kinds of clients that need rights."""
+
+    CONSUMER = "consumer"
+    PRODUCER = "producer"
+
+
+@with_options
+def acls_for(
+    asked: CommandOptions,
+    kind: Annotated[Client, typer.Argument(metavar="KIND", help="consumer or producer.")],
+    principal: Annotated[
+        str, typer.Option("--principal", metavar="TYPE:NAME", help="The client's user.")
+    ],
+    topic: NeededTopics,
+    group: Groups = None,
+    transactional_id: TransactionalIds = None,
+    prefixed: Prefixed = False,
+    *,
+    as_json: bool,
+) -> Work:
+    """Show the access control lists that a client needs, and which are missing."""
+    from prokurist.cli import needed_rights as command
+
+    return partial(
+        command.run,
+        asked,
+        command.needed(
+            principal,
+            topic,
+            group or (),
+            transactional_id or (),
+            writes=kind is Client.PRODUCER,
+            prefixed=prefixed,
+        ),
+        as_json=as_json,
+    )
+
+
+@with_options
 def users(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List SCRAM users; set and delete them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import access_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_users, asked, as_json=as_json)
 
 
@@ -227,33 +254,26 @@ def users_delete(
     )
 
 
+@with_options
 def quotas(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
     """List client quotas; set and unset them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import access_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_quotas, asked, as_json=as_json)
 
 
 @with_options
+@made_of("entity", entity_of)
 def quotas_set(
     asked: CommandOptions,
     values: Annotated[
         list[str], typer.Argument(metavar="KEY=NUMBER…", help="Such as producer_byte_rate=1e6.")
     ],
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Address = None,
+    entity: "QuotaEntity",
     dry_run: DryRun = False,
     *,
     as_json: bool,
@@ -264,7 +284,7 @@ def quotas_set(
     return partial(
         command.change_quotas,
         asked,
-        command.entity_of(user, client_id, ip),
+        entity,
         pairs_of(values, "a quota"),
         dry_run=dry_run,
         as_json=as_json,
@@ -272,12 +292,11 @@ def quotas_set(
 
 
 @with_options
+@made_of("entity", entity_of)
 def quotas_unset(
     asked: CommandOptions,
     keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys.")],
-    user: User = None,
-    client_id: ClientId = None,
-    ip: Address = None,
+    entity: "QuotaEntity",
     dry_run: DryRun = False,
     *,
     as_json: bool,
@@ -288,16 +307,8 @@ def quotas_unset(
     return partial(
         command.change_quotas,
         asked,
-        command.entity_of(user, client_id, ip),
+        entity,
         dict.fromkeys(keys),
         dry_run=dry_run,
         as_json=as_json,
     )
-
-
-@with_options
-def tokens(asked: CommandOptions, *, as_json: bool) -> Work:
-    """List delegation tokens, without their secrets."""
-    from prokurist.cli import access_changes as command
-
-    return partial(command.list_tokens, asked, as_json=as_json)

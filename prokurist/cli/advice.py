@@ -177,7 +177,8 @@ def on_open_transactions(found: OpenTransactions) -> str | None:
         return (
             "Unless this user lacks DESCRIBE on its transactional id, nobody will end it, and "
             "readers of committed records wait behind it: `kafka-transactions.sh abort --topic "
-            f"{topic} --partition {partition} --start-offset {hanging.producer.first_offset}`."
+            f"{topic} --partition {partition} --start-offset "
+            f"{hanging.producer.transaction_start}`."
         )
     if any(each.is_long for each in found.found):
         return (

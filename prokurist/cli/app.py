@@ -14,15 +14,20 @@ from prokurist.cli import (
     access_commands,
     group_commands,
     partition_commands,
+    quorum_commands,
+    reassign_commands,
+    reset_commands,
+    share_group_commands,
+    token_commands,
     topic_commands,
     transaction_commands,
 )
+from prokurist.cli.arguments import unless_second_word
 from prokurist.cli.check_commands import completion, config_check, doctor, spark_doctor
 from prokurist.cli.cluster_commands import (
     brokers,
     lag,
     offsets,
-    reset_offsets,
 )
 from prokurist.cli.output import write
 from prokurist.cli.produce_command import produce
@@ -46,7 +51,7 @@ def built() -> typer.Typer:
     for name, (alone, commands) in ADMINISTRATION.items():
         # Alone it lists: the group is a command as well.
         group = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
-        group.callback(invoke_without_command=True)(alone)
+        group.callback(invoke_without_command=True)(unless_second_word(alone))
         for each, command in commands.items():
             group.command(each)(command)
         app.add_typer(group, name=name)
@@ -66,11 +71,8 @@ COMMANDS: Final[dict[str, Any]] = {
     "brokers": brokers,
     "lag": lag,
     "offsets": offsets,
-    "reset-offsets": reset_offsets,
     "elect": partition_commands.elect,
     "log-dirs": partition_commands.log_dirs,
-    "quorum": partition_commands.quorum,
-    "tokens": access_commands.tokens,
     "doctor": doctor,
     "broker": broker,
     "completion": completion,
@@ -90,14 +92,28 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
         group_commands.groups,
         {
             "describe": group_commands.describe,
+            "reset": reset_commands.reset_group,
             "delete": group_commands.delete,
             "delete-offsets": group_commands.delete_offsets,
             "remove-members": group_commands.remove_members,
         },
     ),
+    "share-groups": (
+        share_group_commands.share_groups,
+        {
+            "describe": group_commands.describe,
+            "offsets": share_group_commands.offsets,
+            "reset": reset_commands.reset_share_group,
+            "delete": share_group_commands.delete,
+        },
+    ),
     "acls": (
         access_commands.acls,
-        {"add": access_commands.acls_add, "remove": access_commands.acls_remove},
+        {
+            "add": access_commands.acls_add,
+            "remove": access_commands.acls_remove,
+            "for": access_commands.acls_for,
+        },
     ),
     "users": (
         access_commands.users,
@@ -107,11 +123,22 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
         access_commands.quotas,
         {"set": access_commands.quotas_set, "unset": access_commands.quotas_unset},
     ),
-    "reassign": (
-        partition_commands.reassign,
+    "tokens": (
+        token_commands.tokens,
         {
-            "start": partition_commands.reassign_start,
-            "cancel": partition_commands.reassign_cancel,
+            "create": token_commands.create,
+            "describe": token_commands.describe,
+            "renew": token_commands.renew,
+            "expire": token_commands.expire,
+        },
+    ),
+    "reassign": (
+        reassign_commands.reassign,
+        {
+            "plan": reassign_commands.plan,
+            "start": reassign_commands.start,
+            "verify": reassign_commands.verify,
+            "cancel": reassign_commands.cancel,
         },
     ),
     "transactions": (
@@ -123,7 +150,11 @@ ADMINISTRATION: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
             "fence": transaction_commands.fence,
         },
     ),
-    "features": (partition_commands.features, {"set": partition_commands.features_set}),
+    "features": (quorum_commands.features, {"set": quorum_commands.features_set}),
+    "quorum": (
+        quorum_commands.quorum,
+        {"add": quorum_commands.quorum_add, "remove": quorum_commands.quorum_remove},
+    ),
 }
 """Commands that list alone, and change with a second word."""
 

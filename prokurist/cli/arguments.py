@@ -75,15 +75,19 @@ Yes: TypeAlias = Annotated[
 ]
 
 
-def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
+def with_options(command: Callable[..., Work], *, timeout: float = 10.0) -> Callable[..., Work]:
     """Give a command the options that all commands have.
 
     Args:
         command: Takes a CommandOptions and `as_json` in place of them.
+        timeout: The default of `--timeout`.
     """
     own = list(inspect.signature(command).parameters.values())
     hints = get_type_hints(command, include_extras=True)
-    common = inspect.signature(_options).parameters.values()
+    common = [
+        each.replace(default=timeout) if each.name == "timeout" else each
+        for each in inspect.signature(_options).parameters.values()
+    ]
 
     @wraps(command)
     def read(**given: Any) -> Work:
@@ -102,10 +106,7 @@ def with_options(command: Callable[..., Work]) -> Callable[..., Work]:
         for each in own
         if each.name not in {"asked", "as_json"}
     ]
-    del read.__wrapped__
-    read.__signature__ = inspect.Signature([*kept, *common])  # type: ignore[attr-defined]
-    read.__annotations__ = {each.name: each.annotation for each in (*kept, *common)}
-    return read
+    return with_signature(read, [*kept, *common])
 
 
 def _options(
@@ -120,22 +121,68 @@ def _options(
     """The options that all commands have."""
 
 
-def has_second_word(context: typer.Context) -> bool:
-    """Return True if a command is given a second word, which has all the options.
+def made_of(
+    name: str, make: Callable[..., Any]
+) -> Callable[[Callable[..., Work]], Callable[..., Work]]:
+    """Give a command options that are one value together, in the place of a parameter.
 
-    Raises:
-        Misused: There are options before it, which would be of no effect.
+    Args:
+        name: The command's parameter.
+        make: Makes the value; its parameters are the options.
     """
-    if context.invoked_subcommand is None:
-        return False
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise Misused(
-                f"options come after {context.invoked_subcommand!r}: prokurist "
-                f"{context.info_name} {context.invoked_subcommand} …"
-            )
-    return True
+    options = inspect.signature(make).parameters
+
+    def made(command: Callable[..., Work]) -> Callable[..., Work]:
+        @wraps(command)
+        def read(*asked: Any, **given: Any) -> Work:
+            value = make(**{each: given.pop(each) for each in options})
+            return command(*asked, **{name: value}, **given)
+
+        parameters: list[inspect.Parameter] = []
+        for each in inspect.signature(command).parameters.values():
+            parameters += options.values() if each.name == name else [each]
+        return with_signature(read, parameters)
+
+    return made
+
+
+def unless_second_word(command: Callable[..., Work]) -> Callable[..., Work | None]:
+    """Make a command that does nothing where it is given a second word.
+
+    The second word has all the options: before it they would be of no effect, and are refused.
+
+    Args:
+        command: The command that is meant without one.
+    """
+
+    @wraps(command)
+    def read(context: typer.Context, **given: Any) -> Work | None:
+        if context.invoked_subcommand is None:
+            return command(**given)
+        for name in context.params:
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise Misused(
+                    f"options come after {context.invoked_subcommand!r}: prokurist "
+                    f"{context.info_name} {context.invoked_subcommand} …"
+                )
+        return None
+
+    own = inspect.signature(command).parameters.values()
+    place = inspect.Parameter(
+        "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+    )
+    return with_signature(read, [place, *own])
+
+
+def with_signature(
+    command: Callable[..., Any], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., Any]:
+    """Give a function the parameters that Typer is to read."""
+    vars(command).pop("__wrapped__", None)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
 def pairs_of(texts: Sequence[str], name: str) -> dict[str, str]:
@@ -163,7 +210,25 @@ def numbers_of(texts: Sequence[str]) -> list[int]:
     Raises:
         Misused: One is none.
     """
+    return listed_numbers(texts, "'-p'", "partitions")
+
+
+def broker_ids_of(texts: Sequence[str]) -> list[int]:
+    """The brokers of `--broker`: an id, or several with commas.
+
+    Raises:
+        Misused: One is none.
+    """
+    return listed_numbers(texts, "'--broker'", "brokers")
+
+
+def listed_numbers(texts: Sequence[str], option: str, noun: str) -> list[int]:
+    """Numbers with commas between them.
+
+    Raises:
+        Misused: One is none.
+    """
     parts = [part.strip() for text in texts for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise Misused(f"'-p' {','.join(texts)}: write partitions as 0 or 0,1,2")
+        raise Misused(f"{option} {','.join(texts)}: write {noun} as 0 or 0,1,2")
     return [int(part) for part in parts]

@@ -1,15 +1,13 @@
-"""Requests to brokers beyond the client's calls, such as the list of groups.
+"""Requests of the doctor to single brokers, about rights on topics and groups.
 
 Thread: the main one.
 Invariants: each broker gets a share of the time that is left, so that a silent one does not
 take that of the others.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
-from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
+from prokurist.assembly.security import authenticator_of
 from prokurist.cli.broker_probe import BrokerProbe
 from prokurist.cli.command_options import CommandOptions
 from prokurist.config import ConsumerConfig
@@ -101,19 +99,3 @@ class BrokerQueries:
             where = host, broker
             authenticate(self._probe, number, self._authenticator, where, offered, until)
         return offered
-
-
-@contextmanager
-def queries(asked: CommandOptions) -> Iterator[BrokerQueries]:
-    """Queries whose connections are closed at the end.
-
-    Raises:
-        ConfigException: The configuration cannot be used.
-    """
-    config = ConsumerConfig(asked.keys())
-    tls = tls_of(tls_contexts(config, asked.clock))
-    probe = BrokerProbe(asked.clock, tls, config.broker_address_family)
-    try:
-        yield BrokerQueries(asked, config, probe)
-    finally:
-        probe.close()

@@ -118,3 +118,12 @@ def failure(error: KafkaException) -> str:
     """An error in one line."""
     happened = "; it may have happened" if error.may_have_happened else ""
     return f"failed: {' '.join(str(error).split())}{happened}"
+
+
+def error_of(change: Callable[[], object]) -> KafkaException | None:
+    """Make a change of one item; return its error."""
+    try:
+        change()
+    except KafkaException as error:
+        return error
+    return None

@@ -13,57 +13,48 @@ from typing import Annotated, Any
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     Json,
-    Properties,
-    PropertiesFile,
     Quiet,
-    Timeout,
     Topics,
     Work,
+    with_options,
 )
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.output import write
 from prokurist.types import counted
 
 
+@with_options
 def doctor(
-    brokers: Brokers = None,
+    asked: CommandOptions,
     group: Annotated[
         str | None,
         typer.Option("-G", "--group", metavar="GROUP", help="Look for its coordinator, too."),
     ] = None,
     topic: Topics = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
+    *,
+    as_json: bool,
 ) -> Work:
     """Find out what is wrong on the way."""
     from prokurist.cli import doctor as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return examining(asked, lambda: command.run(asked, group, topic or ()), as_json=as_json)
 
 
+@partial(with_options, timeout=120.0)
 def spark_doctor(
+    asked: CommandOptions,
     master: Annotated[
         str,
         typer.Option("--master", metavar="MASTER", help="Spark's master."),
     ] = "local[2,3]",
-    brokers: Brokers = None,
     topic: Topics = None,
-    as_json: Json = False,
-    timeout: Timeout = 120.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
+    *,
+    as_json: bool,
 ) -> Work:
     """Find out what is wrong around Spark."""
     from prokurist.cli import spark_doctor as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return examining(asked, lambda: command.run(asked, master, topic or []), as_json=as_json)
 
 

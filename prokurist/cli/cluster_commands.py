@@ -1,4 +1,4 @@
-"""`brokers`, `offsets`, `lag`, `reset-offsets`: commands about a cluster.
+"""`brokers`, `offsets`, `lag`: commands about a cluster.
 
 Thread: the main one.
 Invariants: see `app.py`.
@@ -10,45 +10,35 @@ from typing import Annotated
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     Group,
-    Json,
-    NeededTopics,
-    Partitions,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
-    numbers_of,
+    with_options,
 )
 from prokurist.cli.command_options import CommandOptions
 
 
+@with_options
 def brokers(
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
+    asked: CommandOptions,
+    *,
+    as_json: bool,
 ) -> Work:
     """List brokers, and what each holds."""
     from prokurist.cli import cluster_brokers as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, as_json=as_json)
 
 
+@with_options
 def lag(
+    asked: CommandOptions,
     group: Annotated[
         list[str] | None,
         typer.Option(
             "-G", "--group", metavar="GROUP", help="This group; several times for several."
         ),
     ] = None,
-    brokers: Brokers = None,
     topic: Topics = None,
     fail_above: Annotated[
         int | None,
@@ -59,24 +49,21 @@ def lag(
             help="Exit code 1 if one lags by more in a topic.",
         ),
     ] = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
+    *,
+    as_json: bool,
 ) -> Work:
     """Show how far groups lag; all of them unless named."""
     from prokurist.cli import lag as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(
         command.run, asked, group or (), topic or (), fail_above=fail_above, as_json=as_json
     )
 
 
+@with_options
 def offsets(
+    asked: CommandOptions,
     group: Group,
-    brokers: Brokers = None,
     topic: Topics = None,
     watch: Annotated[
         bool, typer.Option("-w", "--watch", help="Again and again.", show_default=False)
@@ -84,78 +71,12 @@ def offsets(
     every: Annotated[
         float, typer.Option("--every", metavar="SECONDS", min=0.1, help="How often, with -w.")
     ] = 2.0,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
+    *,
+    as_json: bool,
 ) -> Work:
     """Show a group's offsets and lag."""
     from prokurist.cli import offsets as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(
         command.run, asked, group, topic or (), every=every if watch else None, as_json=as_json
-    )
-
-
-def reset_offsets(
-    group: Group,
-    topic: NeededTopics,
-    brokers: Brokers = None,
-    partition: Partitions = None,
-    to_earliest: Annotated[
-        bool, typer.Option("--to-earliest", help="To the logs' beginnings.", show_default=False)
-    ] = False,
-    to_latest: Annotated[
-        bool, typer.Option("--to-latest", help="To the logs' ends.", show_default=False)
-    ] = False,
-    to_offset: Annotated[
-        int | None, typer.Option("--to-offset", metavar="OFFSET", help="To this offset.")
-    ] = None,
-    to_datetime: Annotated[
-        str | None,
-        typer.Option(
-            "--to-datetime", metavar="TIME", help="To the first record at or after it; UTC."
-        ),
-    ] = None,
-    by_duration: Annotated[
-        str | None,
-        typer.Option("--by-duration", metavar="SPAN", help="Back by a time, such as 1d12h."),
-    ] = None,
-    shift_by: Annotated[
-        int | None,
-        typer.Option("--shift-by", metavar="N", help="By so many records; back below zero."),
-    ] = None,
-    execute: Annotated[
-        bool,
-        typer.Option("--execute", help="Do it; else it is only shown.", show_default=False),
-    ] = False,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work:
-    """Move a group's offsets; a dry run by default."""
-    from prokurist.cli import resets as command
-
-    target = command.Target.of(
-        to_earliest=to_earliest,
-        to_latest=to_latest,
-        to_offset=to_offset,
-        to_datetime=to_datetime,
-        by_duration=by_duration,
-        shift_by=shift_by,
-    )
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    return partial(
-        command.run,
-        asked,
-        group,
-        topic,
-        numbers_of(partition or ()),
-        target,
-        execute=execute,
-        as_json=as_json,
     )

@@ -24,6 +24,8 @@ from prokurist.config import (
     Secret,
     ShareConsumerConfig,
 )
+from prokurist.config.clients import ADMIN, CONSUMER, PRODUCER, SHARE_CONSUMER
+from prokurist.config.table import Client, plain, spellings
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException
 from prokurist.events.clock import Deadline, MonotonicClock
@@ -33,6 +35,13 @@ from prokurist.share.consumer import KafkaShareConsumer
 
 CLOSE: Final = 5.0
 """Seconds for closing a client, where the deadline leaves as many."""
+
+CLIENTS: Final[Mapping[type[object], Client]] = {
+    ConsumerConfig: CONSUMER,
+    ProducerConfig: PRODUCER,
+    AdminConfig: ADMIN,
+    ShareConsumerConfig: SHARE_CONSUMER,
+}
 
 ALWAYS: Final[Mapping[str, object]] = {
     # A topic's name that was mistyped must not become a topic.
@@ -111,8 +120,10 @@ class CommandOptions:
         typed = dict(map(key_and_value, self.properties))
         given: dict[str, object] = dict(always)
         if self.file is not None:
-            given.update(properties_of(self.file))
-        given.update(typed)
+            # One file is for all commands.
+            given.update(without_others(properties_of(self.file), client))
+        # The doctor has keys of a consumer, and asks as an administrator, too.
+        given.update(without_others(typed, client) if client is AdminConfig else typed)
         given.update(
             (key.replace("_", "."), value) for key, value in own.items() if value is not None
         )
@@ -185,8 +196,23 @@ class CommandOptions:
         consumer.close(min(self.left(), CLOSE))
 
 
-def properties_of(file: Path) -> dict[str, str]:
+def without_others(given: Mapping[str, str], client: type[object]) -> dict[str, str]:
+    """The keys of a client, and unknown ones, without those of other clients alone."""
+    tables = {each: spellings(of) for each, of in CLIENTS.items()}
+    others = {key for table in tables.values() for key in table}
+    return {
+        key: value
+        for key, value in given.items()
+        if plain(key) in tables[client] or plain(key) not in others
+    }
+
+
+def properties_of(file: Path, option: str = "-F ") -> dict[str, str]:
     """The keys of a property file.
+
+    Args:
+        file: The file.
+        option: The option that names it, for an error.
 
     Raises:
         Misused: The file cannot be read, or a line is something else.
@@ -194,7 +220,7 @@ def properties_of(file: Path) -> dict[str, str]:
     try:
         return properties(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise Misused(f"-F {file}: {error}") from None
+        raise Misused(f"{option}{file}: {error}") from None
 
 
 def key_and_value(text: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from prokurist.admin.admin import KafkaAdmin
 from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
 from prokurist.cli import advice, open_transactions, rights
 from prokurist.cli.broker_kinds import (
@@ -34,7 +35,7 @@ from prokurist.cli.tls_findings import RENEWED_BEFORE, lasts, tls_finding
 from prokurist.config import ConsumerConfig
 from prokurist.consumer.consumer import KafkaConsumer
 from prokurist.errors import KafkaException, NetworkException
-from prokurist.events.clock import Deadline, epoch_milliseconds
+from prokurist.events.clock import Deadline
 from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.wire.api_versions import ApiVersionsAnswer
 from prokurist.network_thread.wire.apis import CONSUMER_GROUP_HEARTBEAT
@@ -100,8 +101,11 @@ class Doctor:
             for name in ("Metadata", "Coordinator", "Committed"):
                 yield Step(name, StepResult.SKIPPED, reason)
             return
-        with self._asked.consumer(group_id=self._config.group_id) as consumer:
-            yield from self._cluster(consumer, greeted)
+        with (
+            self._asked.consumer(group_id=self._config.group_id) as consumer,
+            self._asked.admin() as admin,
+        ):
+            yield from self._cluster(consumer, admin, greeted)
 
     def _take(
         self,
@@ -220,7 +224,10 @@ class Doctor:
     # --- what the client is told ---------------------------------------------------------
 
     def _cluster(
-        self, consumer: KafkaConsumer, greeted: Collection[tuple[str, int]]
+        self,
+        consumer: KafkaConsumer,
+        admin: KafkaAdmin,
+        greeted: Collection[tuple[str, int]],
     ) -> Iterator[Step]:
         metadata = self._take(
             "Metadata",
@@ -235,7 +242,7 @@ class Doctor:
             for name in ("Coordinator", "Committed"):
                 yield Step(name, StepResult.SKIPPED, "without metadata no broker can be asked")
             return
-        yield self._kind(listed)
+        yield self._kind(admin, listed)
         yield from self._topics_there(listed)
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
         for nth, node in enumerate(others):
@@ -243,11 +250,11 @@ class Doctor:
         yield from self._group(consumer, listed)
         yield from self._records(consumer, listed)
         if self._topics:
-            yield self._transactions(listed)
+            yield self._transactions(admin, listed)
         if self._topics or self._config.group_id is not None:
             yield self._rights()
 
-    def _kind(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
+    def _kind(self, admin: KafkaAdmin, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
         """Report the kind of the brokers, with features that they lack."""
         config, greeting = self._config, self._greeting
         if greeting is None:
@@ -255,9 +262,9 @@ class Doctor:
         hosts = [each.host for each in config.bootstrap_servers]
         hosts += [each.host for each in brokers(listed)]
 
-        def find(_: Deadline) -> BrokerKind:
+        def find(until: Deadline) -> BrokerKind:
             try:
-                cluster = BrokerQueries(self._asked, config, self._walk).cluster(()).cluster_id
+                cluster = admin.describe_cluster(timeout=self._until(until)).cluster_id
             except KafkaException:
                 cluster = None
             return kind_of(hosts, cluster, greeting)
@@ -396,17 +403,18 @@ class Doctor:
                 advice.on_records,
             ).step
 
-    def _transactions(self, listed: Mapping[str, Sequence[PartitionInfo]]) -> Step:
+    def _transactions(
+        self, admin: KafkaAdmin, listed: Mapping[str, Sequence[PartitionInfo]]
+    ) -> Step:
         """Report open transactions of the named topics: readers of committed records wait."""
         name, topics = "Transactions", [each for each in self._topics if each in listed]
         if not topics or self._asked.left() <= 0:
             reason = "no time is left" if topics else "there are no topics"
             return Step(name, StepResult.SKIPPED, reason)
-        ask = BrokerQueries(self._asked, self._config, self._walk)
         taken = self._take(
             name,
             2,
-            lambda _: open_transactions.find(ask, topics, epoch_milliseconds()),
+            lambda until: open_transactions.find(admin, topics, self._until(until)),
             open_transactions.told,
             advice.on_metadata,
         )

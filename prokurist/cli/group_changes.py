@@ -1,4 +1,4 @@
-"""`prokurist groups describe`, `delete`, `delete-offsets`, `remove-members`.
+"""`groups describe`, `delete`, `delete-offsets`, `remove-members`; `share-groups delete`.
 
 Thread: the main one.
 """
@@ -13,6 +13,7 @@ from prokurist.cli.output import Column, Row, show
 from prokurist.cli.topic_changes import matched
 from prokurist.errors import KafkaException
 from prokurist.types import TopicPartition, counted
+from prokurist.types.groups import GroupKind
 
 MEMBERS = (
     Column("group", "bold"),
@@ -76,12 +77,25 @@ def delete(
     asked: CommandOptions,
     names: Sequence[str],
     *,
+    kind: GroupKind | None = None,
     matching: str | None,
     yes: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Delete groups, with their committed offsets.
+    """Delete groups, with their offsets.
+
+    Args:
+        asked: Options of every command.
+        names: The groups.
+        kind: The kind of group that is meant; None for any.
+        matching: A regular expression instead of names.
+        yes: True if it is confirmed.
+        dry_run: True to change nothing.
+        as_json: See `output.show`.
+
+    Returns:
+        The exit code.
 
     Raises:
         Failed: No group has such a name, or the deletion is not confirmed.
@@ -92,9 +106,14 @@ def delete(
         raise Misused("name groups, or give --matching REGEX")
     with asked.admin() as admin:
         wanted = list(names)
-        if matching is not None:
-            found = admin.list_groups(timeout=asked.left())
-            wanted = matched(matching, [each.group_id for each in found])
+        if matching is not None or kind is not None:
+            kinds = () if kind is None else (kind,)
+            found = admin.list_groups(kinds=kinds, timeout=asked.left())
+            present = [each.group_id for each in found]
+            if matching is not None:
+                wanted = matched(matching, present)
+            elif others := [name for name in names if name not in present]:
+                raise Failed(f"there is no {kind} group {', '.join(others)}")
         if dry_run:
             described = admin.describe_groups(wanted, timeout=asked.left())
             outcomes: dict[str, KafkaException | None] = {

@@ -10,41 +10,35 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
     NeededTopics,
     Partitions,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Work,
     Yes,
-    has_second_word,
     numbers_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions
 
+OptionalNames: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="GROUP…", help="Groups.", show_default=False)
+]
+Matching: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--matching", metavar="REGEX", help="All that it fits as a whole."),
+]
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 
 
+@with_options
 def groups(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
-    """List groups; describe, delete them."""
-    if has_second_word(context):
-        return None
+    asked: CommandOptions,
+    *,
+    as_json: bool,
+) -> Work:
+    """List groups; describe, reset, delete them."""
     from prokurist.cli import groups as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, as_json=as_json)
 
 
@@ -64,13 +58,8 @@ def describe(
 @with_options
 def delete(
     asked: CommandOptions,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP…", help="Groups.", show_default=False)
-    ] = None,
-    matching: Annotated[
-        str | None,
-        typer.Option("--matching", metavar="REGEX", help="All that it fits as a whole."),
-    ] = None,
+    names: OptionalNames = None,
+    matching: Matching = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     *,

@@ -8,6 +8,7 @@ from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, show
 from prokurist.types import counted
+from prokurist.types.groups import GroupKind
 
 COLUMNS = (
     Column("group", "bold"),
@@ -18,15 +19,20 @@ COLUMNS = (
 )
 
 
-def run(asked: CommandOptions, *, as_json: bool) -> None:
+def run(asked: CommandOptions, kind: GroupKind | None = None, *, as_json: bool) -> None:
     """List all groups.
+
+    Args:
+        asked: Options of every command.
+        kind: Only those of a kind; None for all.
+        as_json: See `output.show`.
 
     Raises:
         Failed: A broker does not answer: the groups that it coordinates are missing.
         KafkaException: No broker is reached.
     """
     with asked.admin() as admin:
-        found = listed(admin, asked)
+        found = listed(admin, asked, kind)
     rows = [row(each) for each in sorted(found, key=lambda each: each.group_id)]
     show(COLUMNS, rows, as_json=as_json)
     if failures := missing(found):
@@ -34,9 +40,12 @@ def run(asked: CommandOptions, *, as_json: bool) -> None:
     asked.say(counted(len(rows), "group"))
 
 
-def listed(admin: KafkaAdmin, asked: CommandOptions) -> Listing[GroupListing]:
+def listed(
+    admin: KafkaAdmin, asked: CommandOptions, kind: GroupKind | None = None
+) -> Listing[GroupListing]:
     """The groups of brokers that answer, in three quarters of the time that is left."""
-    return admin.list_groups(partial=True, timeout=asked.left() * 3 / 4)
+    kinds = () if kind is None else (kind,)
+    return admin.list_groups(kinds=kinds, partial=True, timeout=asked.left() * 3 / 4)
 
 
 def missing(found: Listing[GroupListing]) -> str:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from prokurist.admin import KafkaAdmin, OffsetSpec
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.errors import Failed
 from prokurist.cli.output import Column, Row, show
-from prokurist.cli.topics import partitions_of
-from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.types import TopicPartition, counted
+from prokurist.cli.partition_changes import partitions_of
+from prokurist.types import counted
 
 COLUMNS = (
     Column("topic", "bold"),
@@ -45,10 +45,10 @@ def run(
         Failed: The group has committed nothing, or a topic does not exist.
         KafkaException: The brokers do not tell.
     """
-    with asked.consumer(group_id=group) as consumer:
+    with asked.admin() as admin:
         turn = asked
         while True:
-            rows = offsets(consumer, turn, group, topics)
+            rows = offsets(admin, turn, group, topics)
             if every is not None and sys.stdout.isatty() and not as_json:
                 # Home, and wipe what is below: the table stays where it is.
                 sys.stdout.write("\x1b[H\x1b[J")
@@ -64,33 +64,33 @@ def run(
 
 
 def offsets(
-    consumer: KafkaConsumer, asked: CommandOptions, group: str, topics: Sequence[str]
+    admin: KafkaAdmin, asked: CommandOptions, group: str, topics: Sequence[str]
 ) -> list[Row]:
-    """One row for each partition."""
-    if topics:
-        infos = [info for topic in topics for info in partitions_of(consumer, asked, topic)]
-    else:
-        listed = consumer.list_topics(asked.left())
-        infos = [info for _, each in sorted(listed.items()) for info in each]
-    partitions = [TopicPartition(info.topic, info.partition) for info in infos]
-    # As Java's tool does it: one open transaction would hide the lag of all groups.
-    committed = consumer.committed(partitions, asked.left(), stable=False)
+    """One row for each partition.
+
+    Raises:
+        Failed: The group has committed nothing, or a topic does not exist.
+        KafkaException: The brokers do not tell.
+    """
+    partitions = partitions_of(admin, asked, topics, ()) if topics else None
+    found = admin.group_offsets({group: partitions}, timeout=asked.left())[group]
+    committed = dict(sorted(found.check().items()))
     if not any(committed.values()):
         where = f" in {', '.join(topics)}" if topics else ""
         raise Failed(f"the group {group!r} has committed nothing{where}: is its name right?")
-    if not topics:
-        partitions = [tp for tp in partitions if committed[tp] is not None]
-    ends = consumer.end_offsets(partitions, asked.left())
+    ends = admin.list_offsets(
+        dict.fromkeys(committed, OffsetSpec.LATEST), timeout=asked.left()
+    ).check()
     rows: list[Row] = []
-    for tp in partitions:
-        kept = committed[tp]
+    for tp, kept in committed.items():
+        end = ends[tp].offset or 0
         rows.append(
             {
                 "topic": tp.topic,
                 "partition": tp.partition,
                 "committed": None if kept is None else kept.offset,
-                "end": ends[tp],
-                "lag": None if kept is None else max(0, ends[tp] - kept.offset),
+                "end": end,
+                "lag": None if kept is None else max(0, end - kept.offset),
                 "metadata": None if kept is None else kept.metadata or None,
             }
         )

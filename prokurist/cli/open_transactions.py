@@ -7,21 +7,22 @@ transaction that no coordinator knows ends by nobody: it *hangs*.
 Thread: the main one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import field
+from datetime import UTC, datetime
 from typing import Final
 
-from prokurist.cli.broker_queries import BrokerQueries
-from prokurist.errors import KafkaException, UnsupportedVersionException, error_for
-from prokurist.lazy_dataclasses import dataclass
-from prokurist.network_thread.wire.metadata import MetadataAnswer
-from prokurist.network_thread.wire.producer_states import DescribeProducers, ProducerState
-from prokurist.network_thread.wire.transaction_states import (
-    DescribeTransactions,
-    ListTransactions,
-    TransactionState,
+from prokurist.admin import ActiveProducer, KafkaAdmin, TransactionDescription, TransactionState
+from prokurist.errors import (
+    KafkaException,
+    TopicAuthorizationException,
+    TransactionalIdNotFoundException,
+    UnknownTopicOrPartitionException,
+    UnsupportedVersionException,
 )
-from prokurist.types import Node, TopicPartition
+from prokurist.events.clock import epoch_milliseconds
+from prokurist.lazy_dataclasses import dataclass
+from prokurist.types import TopicPartition
 
 LONG: Final = 60.0
 """Seconds from which on an open transaction is a finding."""
@@ -30,8 +31,6 @@ HANGS_AFTER: Final = 900.0
 Brokers allow no longer `transaction.timeout.ms` by default."""
 SHOWN: Final = 3
 """Transactions in a sentence."""
-ONGOING: Final = "Ongoing"
-TOPIC_REFUSED: Final = 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +41,23 @@ class OpenTransaction:
         partition: The partition.
         producer: Its producer, by the partition's leader.
         coordinated: The same by its coordinator; None if none tells of it.
-        now: Milliseconds since the epoch.
+        now: The present.
         all_asked: True if every broker was asked for it.
     """
 
     partition: TopicPartition
-    producer: ProducerState
-    coordinated: TransactionState | None
-    now: int
+    producer: ActiveProducer
+    coordinated: TransactionDescription | None
+    now: datetime
     all_asked: bool = True
 
     @property
     def age(self) -> float | None:
         """Seconds since it began, or since its last record where no coordinator tells."""
-        since = self.producer.last_timestamp
+        since = self.producer.last_at
         if self.coordinated is not None:
             since = self.coordinated.started
-        return None if since is None else max(0.0, (self.now - since) / 1000)
+        return None if since is None else max(0.0, (self.now - since).total_seconds())
 
     @property
     def is_long(self) -> bool:
@@ -72,7 +71,7 @@ class OpenTransaction:
 
     def __str__(self) -> str:
         producer = f"producer {self.producer.producer_id} (epoch {self.producer.epoch})"
-        where = f"in {self.partition} from offset {self.producer.first_offset} on"
+        where = f"in {self.partition} from offset {self.producer.transaction_start} on"
         age = "" if self.age is None else f"{self.age:.0f} s"
         if self.coordinated is not None:
             return (
@@ -101,29 +100,29 @@ class OpenTransactions:
     is_told: bool = True
 
 
-def find(ask: BrokerQueries, topics: Collection[str], now: int) -> OpenTransactions:
+def find(admin: KafkaAdmin, topics: Collection[str], seconds: float) -> OpenTransactions:
     """Ask the leaders of topics, and then all coordinators.
 
     Args:
-        ask: How brokers are asked.
+        admin: The admin client.
         topics: The topics.
-        now: Milliseconds since the epoch.
+        seconds: The time for it; half of it is kept for the coordinators.
 
     Raises:
         KafkaException: No bootstrap server answers.
     """
     result = OpenTransactions()
-    cluster = ask.cluster(tuple(sorted(topics)))
+    now = datetime.fromtimestamp(epoch_milliseconds() / 1000, UTC)
     try:
-        producers = open_producers(ask, leaders(cluster), result)
+        producers = open_producers(admin, topics, seconds / 2, result)
         if not producers:
             return result
-        ids = tuple(sorted({each.producer_id for _, each in producers}))
-        coordinated, all_asked = coordinated_ones(ask, cluster.brokers, ids, result)
+        ids = sorted({each.producer_id for _, each in producers})
+        coordinated, all_asked = coordinated_ones(admin, ids, seconds / 4, result)
     except UnsupportedVersionException:
         result.is_told = False
         return result
-    for tp, producer in sorted(producers, key=lambda each: (each[0], each[1].first_offset)):
+    for tp, producer in sorted(producers, key=lambda each: each[0]):
         own = next((each for each in coordinated if is_of(each, tp, producer)), None)
         result.found.append(OpenTransaction(tp, producer, own, now, all_asked))
     return result
@@ -139,79 +138,85 @@ def told(result: OpenTransactions) -> str:
     return f"{'; '.join(map(str, oldest[:SHOWN]))}{more}{failures}"
 
 
-def leaders(cluster: MetadataAnswer) -> dict[Node, list[TopicPartition]]:
-    """The partitions of each leader."""
-    nodes = {node.id: node for node in cluster.brokers}
-    found: dict[Node, list[TopicPartition]] = {}
-    for topic in cluster.topics:
-        for each in topic.partitions:
-            tp = TopicPartition(topic.name or "", each.partition)
-            node = None if each.leader_id is None else nodes.get(each.leader_id)
-            if node is not None:
-                found.setdefault(node, []).append(tp)
-    return found
-
-
 def open_producers(
-    ask: BrokerQueries,
-    by_leader: Mapping[Node, Sequence[TopicPartition]],
-    result: OpenTransactions,
-) -> list[tuple[TopicPartition, ProducerState]]:
-    """The producers with an open transaction in a partition.
+    admin: KafkaAdmin, topics: Collection[str], seconds: float, result: OpenTransactions
+) -> list[tuple[TopicPartition, ActiveProducer]]:
+    """The producers with an open transaction in a partition, the first ones first.
 
     Raises:
+        KafkaException: No broker answers.
         UnsupportedVersionException: A broker is older than Kafka 2.8.
     """
-    found: list[tuple[TopicPartition, ProducerState]] = []
-    refused: set[str] = set()
-    for nth, (node, partitions) in enumerate(by_leader.items()):
-        question = DescribeProducers(tuple(partitions))
-        try:
-            # Coordinators come next, and want as much time again.
-            answer = ask.ask(node.host, node.port, question, 2 * (len(by_leader) - nth))
-        except UnsupportedVersionException:
-            raise
-        except KafkaException as error:
-            result.failures.append(f"{node}: {error}")
-            continue
-        for row in answer.partitions:
-            if row.error == TOPIC_REFUSED:
-                refused.add(row.partition.topic)
-            found += [
-                (row.partition, each) for each in row.producers if each.first_offset is not None
-            ]
+    described = admin.describe_topics(sorted(topics), timeout=seconds / 2)
+    partitions = [
+        TopicPartition(info.topic, info.partition)
+        for topic in described.succeeded.values()
+        for info in topic.partitions
+        if info.leader is not None
+    ]
+    told = admin.describe_producers(partitions, timeout=seconds / 2)
+    refused = {
+        tp.topic
+        for tp, error in told.errors.items()
+        if isinstance(error, TopicAuthorizationException)
+    }
+    tell_failures(
+        {str(error): error for error in (*described.errors.values(), *told.errors.values())},
+        result,
+        TopicAuthorizationException,
+        UnknownTopicOrPartitionException,
+    )
     if refused:
         result.failures.append(f"{', '.join(sorted(refused))}: the right to read is missing")
-    return found
+    found = [
+        (tp, each)
+        for tp, producers in told.succeeded.items()
+        for each in producers
+        if each.transaction_start is not None
+    ]
+    return sorted(found, key=lambda each: each[1].transaction_start or 0)
 
 
 def coordinated_ones(
-    ask: BrokerQueries, brokers: Sequence[Node], ids: tuple[int, ...], result: OpenTransactions
-) -> tuple[list[TransactionState], bool]:
-    """The transactions of producers, by their coordinators; and whether all were asked."""
-    found: list[TransactionState] = []
-    all_asked = True
-    for nth, node in enumerate(brokers):
-        share = 2 * (len(brokers) - nth)
-        try:
-            listed = ask.ask(node.host, node.port, ListTransactions(ids), share)
-            if (refusal := error_for(listed.error)) is not None:
-                raise refusal
-            if listed.transactional_ids:
-                question = DescribeTransactions(listed.transactional_ids)
-                described = ask.ask(node.host, node.port, question, share - 1)
-                found += [each for each in described.transactions if not each.error]
-        except KafkaException as error:
-            result.failures.append(f"{node}: {error}")
-            all_asked = False
-    return found, all_asked
+    admin: KafkaAdmin, ids: Collection[int], seconds: float, result: OpenTransactions
+) -> tuple[list[TransactionDescription], bool]:
+    """The transactions of producers, by their coordinators; and whether all were asked.
+
+    Raises:
+        UnsupportedVersionException: A broker is older than Kafka 3.0.
+    """
+    listed = admin.list_transactions(producer_ids=ids, partial=True, timeout=seconds)
+    names = [each.transactional_id for each in listed]
+    described = admin.describe_transactions(names, timeout=seconds)
+    errors = {f"broker {number}: {error}": error for number, error in listed.errors.items()}
+    errors |= {str(error): error for error in described.errors.values()}
+    silent = tell_failures(errors, result, TransactionalIdNotFoundException)
+    return list(described.succeeded.values()), not silent
 
 
-def is_of(known: TransactionState, tp: TopicPartition, producer: ProducerState) -> bool:
+def tell_failures(
+    errors: Mapping[str, KafkaException],
+    result: OpenTransactions,
+    *other_than: type[KafkaException],
+) -> bool:
+    """Note errors that leave something untold; return True if there is one.
+
+    Raises:
+        UnsupportedVersionException: A broker is too old to tell.
+    """
+    for error in errors.values():
+        if isinstance(error, UnsupportedVersionException):
+            raise error
+    texts = [text for text, error in errors.items() if not isinstance(error, other_than)]
+    result.failures += texts
+    return bool(texts)
+
+
+def is_of(known: TransactionDescription, tp: TopicPartition, producer: ActiveProducer) -> bool:
     """True if a coordinator's transaction is the one that a leader has open.
 
     While markers are written the coordinator has the producer's next epoch already.
     """
     if known.producer_id != producer.producer_id or tp not in known.partitions:
         return False
-    return known.state != ONGOING or known.epoch == producer.epoch
+    return known.state != TransactionState.ONGOING or known.epoch == producer.epoch

@@ -1,11 +1,11 @@
-"""`prokurist records delete`, `elect`, `reassign`, `log-dirs`.
+"""`prokurist records delete`, `elect`, `log-dirs`.
 
 Thread: the main one.
 """
 
 from collections.abc import Sequence
 
-from prokurist.admin import Cancel, Election, KafkaAdmin, OffsetSpec
+from prokurist.admin import Election, KafkaAdmin, OffsetSpec
 from prokurist.cli.changes import confirmed, reported
 from prokurist.cli.command_options import CommandOptions
 from prokurist.cli.consume import chosen
@@ -20,13 +20,6 @@ RECORDS = (
     Column("end"),
     Column("before", "cyan"),
     Column("records", "yellow"),
-)
-MOVES = (
-    Column("topic", "bold"),
-    Column("partition"),
-    Column("replicas"),
-    Column("adding", "cyan"),
-    Column("removing", "yellow"),
 )
 DIRECTORIES = (
     Column("broker", "bold"),
@@ -163,125 +156,6 @@ def elect(
 def elected(election: Election) -> str:
     """The outcome of an election in words."""
     return "elected" if election.elected else "no election is needed"
-
-
-def moves_of(texts: Sequence[str]) -> dict[TopicPartition, list[int]]:
-    """The brokers of `TOPIC:PARTITION=ID,ID,…`.
-
-    Raises:
-        Misused: One is something else.
-    """
-    moves = {}
-    for each in texts:
-        place, _, ids = each.partition("=")
-        brokers = ids.split(",")
-        if not ids or not all(broker.isdecimal() for broker in brokers):
-            raise Misused(f"{each!r} is no move: TOPIC:PARTITION=ID,ID,… such as orders:0=2,3")
-        if len(set(map(int, brokers))) < len(brokers):
-            raise Misused(f"{each!r} names a broker twice: each has one replica at most")
-        moves[place_of(place)] = [int(broker) for broker in brokers]
-    return moves
-
-
-def place_of(text: str) -> TopicPartition:
-    """The partition of `TOPIC:PARTITION`.
-
-    Raises:
-        Misused: It is something else.
-    """
-    topic, _, number = text.rpartition(":")
-    if not topic or not number.isdecimal():
-        raise Misused(f"{text!r} is no partition: TOPIC:PARTITION, such as orders:0")
-    return TopicPartition(topic, int(number))
-
-
-def list_moves(asked: CommandOptions, *, as_json: bool) -> None:
-    """List the reassignments that are under way.
-
-    Raises:
-        KafkaException: Nothing could be asked.
-    """
-    with asked.admin() as admin:
-        found = admin.list_reassignments(timeout=asked.left())
-    rows: list[Row] = [
-        {
-            "topic": tp.topic,
-            "partition": tp.partition,
-            "replicas": list(each.replicas),
-            "adding": list(each.adding),
-            "removing": list(each.removing),
-        }
-        for tp, each in sorted(found.items())
-    ]
-    show(MOVES, rows, as_json=as_json)
-    asked.say(f"{counted(len(rows), 'reassignment')} under way")
-
-
-def start_moves(
-    asked: CommandOptions,
-    moves: Sequence[str],
-    *,
-    allow_rf_change: bool,
-    yes: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    """Move partitions to brokers.
-
-    Raises:
-        Failed: There is no such partition, or the moves are not confirmed.
-        KafkaException: Nothing could be asked.
-        Misused: A move is none.
-    """
-    wanted = moves_of(moves)
-    with asked.admin() as admin:
-        topics = list(dict.fromkeys(tp.topic for tp in wanted))
-        found = admin.describe_topics(topics, timeout=asked.left())
-        if found.errors:
-            raise Failed("; ".join(str(error) for error in found.errors.values()))
-        present = {
-            TopicPartition(info.topic, info.partition): [node.id for node in info.replicas]
-            for each in found.succeeded.values()
-            for info in each.partitions
-        }
-        if missing := [str(tp) for tp in wanted if tp not in present]:
-            raise Failed(f"there is no partition {', '.join(missing)}")
-        rows: list[Row] = [
-            {
-                "topic": tp.topic,
-                "partition": tp.partition,
-                "replicas": present[tp],
-                "adding": [each for each in brokers if each not in present[tp]],
-                "removing": [each for each in present[tp] if each not in brokers],
-            }
-            for tp, brokers in wanted.items()
-        ]
-        if dry_run:
-            show(MOVES, rows, as_json=as_json)
-            asked.say("a dry run, nothing was changed")
-            return 0
-        asked = confirmed(asked, "move", len(wanted), "partition", yes=yes)
-        results = admin.reassign(wanted, allow_rf_change=allow_rf_change, timeout=asked.left())
-    return reported(asked, results, "begun", as_json=as_json)
-
-
-def cancel_moves(
-    asked: CommandOptions, places: Sequence[str], *, dry_run: bool, as_json: bool
-) -> int:
-    """End reassignments that are under way.
-
-    Raises:
-        KafkaException: Nothing could be asked.
-        Misused: A partition is none.
-    """
-    named = [place_of(each) for each in places]
-    with asked.admin() as admin:
-        if dry_run:
-            found = admin.list_reassignments(named or None, timeout=asked.left())
-            under_way = dict.fromkeys(sorted(found))
-            return reported(asked, under_way, "cancelled", as_json=as_json, dry_run=True)
-        results = admin.reassign(dict.fromkeys(named, Cancel()), timeout=asked.left())
-    return reported(asked, results, "cancelled", as_json=as_json)
 
 
 def log_dirs(asked: CommandOptions, brokers: Sequence[int], *, as_json: bool) -> None:

@@ -1,10 +1,9 @@
-"""`configs`, `records`, `elect`, `reassign`, `log-dirs`, `features`, `quorum`.
+"""`configs`, `records`, `elect`, `log-dirs`: commands about configurations and partitions.
 
 Thread: the main one.
 Invariants: see `app.py`.
 """
 
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -12,21 +11,13 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
     NeededTopics,
     Partitions,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
     Yes,
-    has_second_word,
     numbers_of,
-    pairs_of,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions, properties_of
@@ -188,72 +179,6 @@ def elect(
     )
 
 
-def reassign(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
-    """List moves of partitions; start, cancel them."""
-    if has_second_word(context):
-        return None
-    from prokurist.cli import partition_changes as command
-
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    return partial(command.list_moves, asked, as_json=as_json)
-
-
-@with_options
-def reassign_start(
-    asked: CommandOptions,
-    moves: Annotated[
-        list[str],
-        typer.Argument(metavar="TOPIC:PARTITION=ID,ID…", help="The preferred leader first."),
-    ],
-    allow_rf_change: Annotated[
-        bool,
-        typer.Option(
-            "--allow-rf-change", help="Another number of replicas.", show_default=False
-        ),
-    ] = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Move partitions to brokers; the copying goes on by itself."""
-    from prokurist.cli import partition_changes as command
-
-    return partial(
-        command.start_moves,
-        asked,
-        moves,
-        allow_rf_change=allow_rf_change,
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
-
-
-@with_options
-def reassign_cancel(
-    asked: CommandOptions,
-    partitions: Annotated[
-        list[str], typer.Argument(metavar="TOPIC:PARTITION…", help="Partitions.")
-    ],
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """End moves that are under way: the old replicas stay."""
-    from prokurist.cli import partition_changes as command
-
-    return partial(command.cancel_moves, asked, partitions, dry_run=dry_run, as_json=as_json)
-
-
 @with_options
 def log_dirs(
     asked: CommandOptions,
@@ -268,69 +193,3 @@ def log_dirs(
     from prokurist.cli import partition_changes as command
 
     return partial(command.log_dirs, asked, broker or (), as_json=as_json)
-
-
-def features(
-    context: typer.Context,
-    brokers: Brokers = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
-    """Show levels of features; change them."""
-    if has_second_word(context):
-        return None
-    from prokurist.cli import quorum_changes as command
-
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
-    return partial(command.features, asked, as_json=as_json)
-
-
-class Downgrade(Enum):
-    """Kinds of downgrades."""
-
-    SAFE = "safe"
-    UNSAFE = "unsafe"
-
-
-@with_options
-def features_set(
-    asked: CommandOptions,
-    levels: Annotated[list[str], typer.Argument(metavar="FEATURE=LEVEL…", help="Levels.")],
-    downgrade: Annotated[
-        Downgrade | None,
-        typer.Option("--downgrade", metavar="KIND", help="safe, or unsafe: loses metadata."),
-    ] = None,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    *,
-    as_json: bool,
-) -> Work:
-    """Change the levels of features, such as metadata.version=25."""
-    from prokurist.admin import Upgrade
-    from prokurist.cli import quorum_changes as command
-
-    kinds = {
-        None: Upgrade.UPGRADE,
-        Downgrade.SAFE: Upgrade.SAFE_DOWNGRADE,
-        Downgrade.UNSAFE: Upgrade.UNSAFE_DOWNGRADE,
-    }
-    return partial(
-        command.update,
-        asked,
-        pairs_of(levels, "a level"),
-        kind=kinds[downgrade],
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
-
-
-@with_options
-def quorum(asked: CommandOptions, *, as_json: bool) -> Work:
-    """Show the controllers."""
-    from prokurist.cli import quorum_changes as command
-
-    return partial(command.quorum, asked, as_json=as_json)

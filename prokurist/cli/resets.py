@@ -1,24 +1,22 @@
-"""`prokurist reset-offsets`: where a group goes on reading, changed by hand.
+"""`prokurist groups reset`, `share-groups reset`: where a group goes on reading, by hand.
 
 Thread: the main one.
-Invariants: without `--execute` nothing is changed. Offsets stay within the log: one beyond an
-end becomes that end, with a message.
+Invariants: offsets stay within the log: one beyond an end becomes that end, with a message.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
 
+from prokurist.admin import KafkaAdmin, OffsetChange, OffsetPlan, OffsetSpec, Shift
+from prokurist.cli.changes import DRY, confirmed, reported
 from prokurist.cli.command_options import CommandOptions
-from prokurist.cli.consume import chosen
 from prokurist.cli.errors import Failed, Misused
 from prokurist.cli.output import Column, Row, show
-from prokurist.cli.start_offset import StartOffset
+from prokurist.cli.partition_changes import partitions_of
 from prokurist.cli.time_arguments import milliseconds, span
-from prokurist.cli.topics import partitions_of
-from prokurist.consumer.consumer import KafkaConsumer
-from prokurist.errors import CommitFailedException
-from prokurist.events.clock import epoch_milliseconds
-from prokurist.lazy_dataclasses import dataclass
-from prokurist.types import OffsetAndMetadata, TopicPartition, named
+from prokurist.errors import KafkaException
+from prokurist.types import TopicPartition, named
 
 COLUMNS = (
     Column("topic", "bold"),
@@ -27,162 +25,146 @@ COLUMNS = (
     Column("new", "cyan"),
     Column("change"),
 )
+Target: TypeAlias = OffsetSpec | datetime | timedelta | Shift | int
+"""Where a reset leads to; a number is an offset of all partitions."""
+OPTIONS: Final = (
+    "--to-earliest, --to-latest, --to-offset, --to-datetime, --by-duration and --shift-by"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Target of a reset; one of the two fields is set.
+def target_of(
+    *,
+    to_earliest: bool,
+    to_latest: bool,
+    to_offset: int | None,
+    to_datetime: str | None,
+    by_duration: str | None,
+    shift_by: int | None,
+) -> Target:
+    """Make the target from the options; exactly one of them is given.
 
-    Attributes:
-        beginning: An offset that is looked up or named.
-        shift: A number of records forward, or back, from the committed offset.
+    Raises:
+        Misused: None is, or several are, or one makes no sense.
     """
-
-    beginning: StartOffset | None = None
-    shift: int | None = None
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        to_earliest: bool,
-        to_latest: bool,
-        to_offset: int | None,
-        to_datetime: str | None,
-        by_duration: str | None,
-        shift_by: int | None,
-    ) -> "Target":
-        """Make the target from the options; exactly one of them is given.
-
-        Raises:
-            Misused: None is, or several are, or one makes no sense.
-        """
-        targets: list[Target] = []
-        if to_earliest:
-            targets.append(cls(StartOffset(edge="earliest")))
-        if to_latest:
-            targets.append(cls(StartOffset(edge="latest")))
-        if to_offset is not None:
-            if to_offset < 0:
-                raise Misused(f"--to-offset {to_offset}: an offset is not negative")
-            targets.append(cls(StartOffset(offset=to_offset)))
-        if to_datetime is not None:
-            targets.append(cls(StartOffset(moment=milliseconds(to_datetime))))
-        if by_duration is not None:
-            targets.append(
-                cls(StartOffset(moment=max(0, epoch_milliseconds() - span(by_duration))))
-            )
-        if shift_by is not None:
-            targets.append(cls(shift=shift_by))
-        if len(targets) != 1:
-            raise Misused(
-                "give just one of --to-earliest, --to-latest, --to-offset, --to-datetime, "
-                f"--by-duration and --shift-by; there are {len(targets) or 'none'}"
-            )
-        return targets[0]
+    targets: list[Target] = []
+    if to_earliest:
+        targets.append(OffsetSpec.EARLIEST)
+    if to_latest:
+        targets.append(OffsetSpec.LATEST)
+    if to_offset is not None:
+        if to_offset < 0:
+            raise Misused(f"--to-offset {to_offset}: an offset is not negative")
+        targets.append(to_offset)
+    if to_datetime is not None:
+        targets.append(datetime.fromtimestamp(milliseconds(to_datetime) / 1000, UTC))
+    if by_duration is not None:
+        targets.append(timedelta(milliseconds=span(by_duration)))
+    if shift_by is not None:
+        targets.append(Shift(shift_by))
+    if len(targets) != 1:
+        raise Misused(f"give just one of {OPTIONS}; there are {len(targets) or 'none'}")
+    return targets[0]
 
 
 def run(
     asked: CommandOptions,
     group: str,
     topics: Sequence[str],
-    partitions: Sequence[int],
+    numbers: Sequence[int],
     target: Target,
     *,
-    execute: bool,
+    share: bool = False,
+    yes: bool,
+    dry_run: bool,
     as_json: bool,
-) -> None:
-    """Show the changes, and make them if requested.
+) -> int:
+    """Plan new offsets of a group, and commit them once that is confirmed.
+
+    Args:
+        asked: Options of every command.
+        group: The group.
+        topics: The topics; none for all with a committed offset.
+        numbers: The partitions of the topics; none for all.
+        target: Where the reset leads to.
+        share: True for a share group.
+        yes: True if it is confirmed.
+        dry_run: True to show the plan alone.
+        as_json: See `output.show`.
+
+    Returns:
+        The exit code.
 
     Raises:
-        Failed: A topic or partition does not exist, nothing is committed that could be
-            shifted, or the group has members.
-        KafkaException: The brokers refuse, or do not answer in time.
+        Failed: A topic or partition does not exist, nothing is committed, or the reset is not
+            confirmed.
+        KafkaException: Nothing could be asked.
+        Misused: Partitions of no topic.
     """
-    with asked.consumer(group_id=group) as consumer:
-        wanted = [
-            TopicPartition(topic, number)
-            for topic in topics
-            for number in chosen(
-                topic,
-                [info.partition for info in partitions_of(consumer, asked, topic)],
-                partitions,
-            )
-        ]
-        committed = consumer.committed(wanted, asked.left())
-        offsets = within_the_log(
-            consumer, asked, aimed(consumer, asked, wanted, committed, target)
-        )
-        if execute:
-            commit(consumer, asked, group, offsets)
-    rows = [row(tp, committed[tp], offsets[tp]) for tp in wanted]
-    show(COLUMNS, rows, as_json=as_json)
-    asked.say(
-        f"committed for {group}"
-        if execute
-        else "a dry run, nothing was changed: --execute commits this"
-    )
+    if numbers and not topics:
+        raise Misused("-p names partitions of topics: name them with -t")
+    with asked.admin() as admin:
+        plan = planned(admin, asked, group, topics, numbers, target, share=share)
+        changes = plan.succeeded
+        if clamped := [tp for tp, change in changes.items() if change.clamped]:
+            asked.say(f"beyond the log, so its nearer end is taken: {named(clamped)}")
+        if dry_run:
+            show(COLUMNS, [row(tp, each) for tp, each in changes.items()], as_json=as_json)
+            if plan.errors:
+                raise Failed("; ".join(str(error) for error in plan.errors.values()))
+            asked.say(DRY)
+            return 0
+        outcomes: dict[TopicPartition, KafkaException | None] = dict(plan.errors)
+        if changes:
+            asked = confirmed(asked, f"reset {group} in", len(changes), "partition", yes=yes)
+            offsets = {tp: each.after for tp, each in changes.items()}
+            alter = admin.alter_share_offsets if share else admin.alter_offsets
+            results = alter(group, offsets, timeout=asked.left())
+            outcomes |= {tp: results.errors.get(tp) for tp in results}
+    words = {tp: f"reset {told(each)}" for tp, each in changes.items()}
+    return reported(asked, outcomes, "reset", as_json=as_json, words=words)
 
 
-def aimed(
-    consumer: KafkaConsumer,
-    asked: CommandOptions,
-    partitions: Sequence[TopicPartition],
-    committed: Mapping[TopicPartition, OffsetAndMetadata | None],
-    target: Target,
-) -> dict[TopicPartition, int]:
-    """The offsets that were asked for, be they in the log or not."""
-    if target.beginning is not None:
-        return target.beginning.offsets(consumer, asked, partitions)
-    shift = target.shift or 0
-    missing = [tp for tp in partitions if committed[tp] is None]
-    if missing:
-        raise Failed(f"--shift-by: nothing is committed for {named(missing)}")
-    return {tp: kept.offset + shift for tp, kept in committed.items() if kept is not None}
-
-
-def within_the_log(
-    consumer: KafkaConsumer, asked: CommandOptions, offsets: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, int]:
-    """The same, none of them before the beginning or behind the end."""
-    begins = consumer.beginning_offsets(offsets, asked.left())
-    ends = consumer.end_offsets(offsets, asked.left())
-    kept = {tp: min(max(offset, begins[tp]), ends[tp]) for tp, offset in offsets.items()}
-    if beyond := [tp for tp in offsets if kept[tp] != offsets[tp]]:
-        asked.say(f"beyond the log, so its nearer end is taken: {named(beyond)}")
-    return kept
-
-
-def commit(
-    consumer: KafkaConsumer,
+def planned(
+    admin: KafkaAdmin,
     asked: CommandOptions,
     group: str,
-    offsets: Mapping[TopicPartition, int],
-) -> None:
-    """Commit from outside of the group.
+    topics: Sequence[str],
+    numbers: Sequence[int],
+    target: Target,
+    *,
+    share: bool,
+) -> OffsetPlan:
+    """Plan new offsets; nothing is changed.
 
     Raises:
-        Failed: The group has members, with commits of their own.
-        KafkaException: The brokers refuse, or do not answer in time.
+        Failed: A topic or partition does not exist, or nothing is committed.
+        KafkaException: Nothing could be asked.
     """
-    wanted = {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
-    try:
-        consumer.commit_sync(wanted, asked.left())
-    except CommitFailedException as error:
-        # A coordinator takes a stranger's commit only while a group has no members.
-        raise Failed(
-            f"the group {group!r} has live members, and nothing was changed: stop them first, "
-            "or wait until their session has timed out"
-        ) from error
+    plan_offsets = admin.plan_share_offsets if share else admin.plan_offsets
+    partitions = partitions_of(admin, asked, topics, numbers) if topics else None
+    if isinstance(target, int) and not isinstance(target, OffsetSpec):
+        if partitions is None:
+            raise Misused("--to-offset is one of some topics: name them with -t")
+        exact = dict.fromkeys(partitions, target)
+        return plan_offsets(group, exact, timeout=asked.left())
+    plan = plan_offsets(group, target, partitions=partitions, timeout=asked.left())
+    if not plan:
+        raise Failed(f"the group {group!r} has committed nothing: name topics with -t")
+    return plan
 
 
-def row(tp: TopicPartition, committed: OffsetAndMetadata | None, new: int) -> Row:
+def row(tp: TopicPartition, change: OffsetChange) -> Row:
     """A partition in one row."""
-    old = None if committed is None else committed.offset
     return {
         "topic": tp.topic,
         "partition": tp.partition,
-        "committed": old,
-        "new": new,
-        "change": None if old is None else new - old,
+        "committed": change.before,
+        "new": change.after,
+        "change": None if change.before is None else change.after - change.before,
     }
+
+
+def told(change: OffsetChange) -> str:
+    """A change in words."""
+    before = "" if change.before is None else f"from {change.before} "
+    return f"{before}to {change.after}"

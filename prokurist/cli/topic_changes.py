@@ -156,16 +156,17 @@ def delete(
             else UnknownTopicOrPartitionException("there is no such topic")
             for name in missing
         }
+        words = {name: "does not exist" for name, error in absent.items() if error is None}
         there = [name for name in wanted if name in found]
         if dry_run:
             rows = {**dict.fromkeys(there), **absent}
-            return reported(asked, rows, "deleted", as_json=as_json, dry_run=True)
+            return reported(asked, rows, "deleted", as_json=as_json, dry_run=True, words=words)
         if there:
             asked.say(f"topics: {', '.join(there)}")
             asked = confirmed(asked, "delete", len(there), "topic", yes=yes)
         results = admin.delete_topics(there, timeout=asked.left())
     outcomes = {str(name): results.errors.get(name) for name in results}
-    return reported(asked, {**outcomes, **absent}, "deleted", as_json=as_json)
+    return reported(asked, {**outcomes, **absent}, "deleted", as_json=as_json, words=words)
 
 
 def matched(regex: str, names: Sequence[str]) -> list[str]:

@@ -10,17 +10,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
     Yes,
-    has_second_word,
     pairs_of,
     with_options,
 )
@@ -29,22 +22,16 @@ from prokurist.cli.command_options import CommandOptions
 Names: TypeAlias = Annotated[list[str], typer.Argument(metavar="TOPIC…", help="Topics.")]
 
 
+@with_options
 def topics(
-    context: typer.Context,
-    brokers: Brokers = None,
+    asked: CommandOptions,
     topic: Topics = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    *,
+    as_json: bool,
+) -> Work:
     """List topics; create, alter, delete them."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import topics as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.run, asked, topic or (), as_json=as_json)
 
 

@@ -10,17 +10,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prokurist.cli.arguments import (
-    Brokers,
     DryRun,
-    Json,
-    Properties,
-    PropertiesFile,
-    Quiet,
-    Timeout,
     Topics,
     Work,
     Yes,
-    has_second_word,
     with_options,
 )
 from prokurist.cli.command_options import CommandOptions
@@ -32,9 +25,9 @@ Older: TypeAlias = Annotated[
 ]
 
 
+@with_options
 def transactions(
-    context: typer.Context,
-    brokers: Brokers = None,
+    asked: CommandOptions,
     state: Annotated[
         list[str] | None,
         typer.Option("--state", metavar="STATE", help="Ongoing, Empty, CompleteCommit, …"),
@@ -43,18 +36,12 @@ def transactions(
         float | None,
         typer.Option("--running-for", metavar="SECONDS", min=0, help="Open for so long."),
     ] = None,
-    as_json: Json = False,
-    timeout: Timeout = 10.0,
-    properties: Properties = None,
-    file: PropertiesFile = None,
-    quiet: Quiet = False,
-) -> Work | None:
+    *,
+    as_json: bool,
+) -> Work:
     """List transactions; find hanging ones, abort, fence."""
-    if has_second_word(context):
-        return None
     from prokurist.cli import transaction_changes as command
 
-    asked = CommandOptions(brokers, properties or (), file, timeout, quiet)
     return partial(command.list_all, asked, state or (), running_for, as_json=as_json)
 
 

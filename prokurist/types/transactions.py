@@ -71,7 +71,8 @@ class ActiveProducer:
         producer_id: Its id.
         epoch: Its epoch.
         last_sequence: The sequence number of its last record; None where it has written none.
-        last_at: The timestamp of its last batch or marker.
+        last_at: The timestamp of its last batch or marker; None without one, or for one that no
+            calendar has.
         coordinator_epoch: The epoch of the coordinator that has written its last marker; None
             where there was none.
         transaction_start: The first offset of its open transaction; None if none is open.

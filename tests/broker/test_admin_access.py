@@ -1,6 +1,7 @@
 """ACLs, users, quotas and tokens by the admin client, on real brokers with an authorizer."""
 
 import base64
+import json
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -37,6 +38,7 @@ from prokurist.errors import (
 from prokurist.testing.kafka import RealKafka, SecuredListener
 from tests.broker.java_programs import java
 from tests.broker.test_admin import RELEASES, started
+from tests.broker.test_admin_faces import command, rows
 
 pytestmark = pytest.mark.kafka
 
@@ -226,3 +228,26 @@ def test_tokens(kafka: RealKafka, admin: KafkaAdmin, name: str) -> None:
     assert shows(lambda: admin.describe_tokens(timeout=30), ())
     with pytest.raises(DelegationTokenNotFoundException):
         admin.renew_token(token, timeout=30)
+
+
+def test_tokens_by_hand(kafka: RealKafka, name: str, tmp_path: Path) -> None:
+    """B685, B686: a command logs in by the file that another has written."""
+    keys, made = tmp_path / "keys", tmp_path / "made"
+    keys.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
+        f"sasl.username=anna\nsasl.password={PASSWORD}\n",
+        "utf-8",
+    )
+    as_anna = ("-F", keys)
+    words = ("tokens", "create", "--to", made, "--renewer", f"User:{name}", *as_anna)
+    [row] = rows(kafka, *words)
+    assert shows(lambda: len(rows(kafka, "tokens", "describe", "User:anna", *as_anna)), 1)
+    with_token = ("-F", made, "-X", "security.protocol=SASL_PLAINTEXT")
+    assert rows(kafka, "brokers", *with_token)
+    assert rows(kafka, "tokens", "renew", made, "--period", "10m", *as_anna)[0]["ok"]
+    [ended] = rows(kafka, "tokens", "expire", made, "--yes", *as_anna)
+    assert (ended["ok"], ended["item"]) == (True, row["item"])
+    assert shows(lambda: rows(kafka, "tokens", *as_anna), [])
+    needed = ("acls", "for", "consumer", "--principal", f"User:{name}", "-t", name, *as_anna)
+    code, out, _told = command(kafka, *needed, "-J")
+    assert (code, json.loads(out)["state"]) == (1, "missing")

@@ -12,11 +12,13 @@ from kio.schema.streams_group_heartbeat.v0.response import StreamsGroupHeartbeat
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i32Timedelta, u16
 
-from prokurist import TopicPartition
+from prokurist import KafkaProducer, TopicPartition
 from prokurist.admin import (
     GroupKind,
     KafkaAdmin,
+    OffsetSpec,
     ShareOffset,
+    Shift,
     StreamsTask,
 )
 from prokurist.errors import (
@@ -166,3 +168,23 @@ def test_a_broker_without_share_groups() -> None:
         admin.alter_offsets("a", {TopicPartition("orders", 0): 1}, timeout=30).check()
         with pytest.raises(UnsupportedVersionException, match="DescribeShareGroupOffsets"):
             admin.share_offsets(["a"], timeout=30)["a"]
+
+
+def test_a_reset_of_a_share_group(kafka: RealKafka, admin: KafkaAdmin) -> None:
+    """B638: planned from its start offsets, kept within the log, and altered."""
+    admin.create_topic("shared-again", 1, wait=True, timeout=30)
+    tp = TopicPartition("shared-again", 0)
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap) as producer:
+        for each in range(5):
+            producer.send("shared-again", b"%d" % each)
+        producer.flush(30)
+    admin.alter_share_offsets("replayed", {tp: 3}, timeout=30).check()
+    for to, after in {OffsetSpec.EARLIEST: 0, Shift(-1): 2, Shift(9): 5}.items():
+        plan = admin.plan_share_offsets("replayed", to, timeout=30)
+        assert (plan[tp].before, plan[tp].after) == (3, after)
+    admin.alter_share_offsets(plan.group, plan.offsets, timeout=30).check()
+    found = admin.share_offsets(["replayed"], timeout=30)["replayed"][tp]
+    assert found is not None
+    assert found.start == 5
+    assert not admin.plan_share_offsets("replayed-not", OffsetSpec.LATEST, timeout=30)
+    admin.delete_groups(["replayed"], timeout=30).check()

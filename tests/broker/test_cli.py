@@ -23,7 +23,7 @@ def run(prokurist_kafka: RealKafka, capfdbinary: pytest.CaptureFixture[bytes]) -
 
     def ended(name: str, *arguments: object) -> tuple[int, list[dict[str, Any]], str]:
         rest = map(str, arguments)
-        code = main([name, "-b", prokurist_kafka.bootstrap, "-J", *rest])
+        code = main([name, *rest, "-b", prokurist_kafka.bootstrap, "-J"])
         told = capfdbinary.readouterr()
         return code, [json.loads(line) for line in told.out.splitlines()], told.err.decode()
 
@@ -51,7 +51,7 @@ def filled(
 
 
 def test_each_command_does_its_work(run: Command, filled: str) -> None:
-    """From reading in a group to its offsets, moved and read again."""
+    """B683: from reading in a group to its offsets, moved and read again."""
     code, rows, _ = run("topics", "-t", filled)
     assert (code, rows[0]["end"], rows[0]["in_sync"]) == (DONE, 3, rows[0]["replicas"])
     assert filled in {row["topic"] for row in run("topics")[1]}
@@ -66,10 +66,10 @@ def test_each_command_does_its_work(run: Command, filled: str) -> None:
     code, rows, _ = run("offsets", "-G", group, "-t", filled)
     assert (code, rows[0]["committed"], rows[0]["lag"]) == (DONE, 2, 1)
 
-    code, rows, _ = run("reset-offsets", "-G", group, "-t", filled, "--shift-by", -1)
+    code, rows, _ = run("groups", "reset", group, "-t", filled, "--shift-by", -1, "--dry-run")
     assert (code, rows[0]["new"]) == (DONE, 1)
     assert run("offsets", "-G", group, "-t", filled)[1][0]["committed"] == 2
-    assert run("reset-offsets", "-G", group, "-t", filled, "--to-earliest", "--execute")[0] == 0
+    assert run("groups", "reset", group, "--to-earliest", "--yes")[0] == DONE
     assert run("offsets", "-G", group, "-t", filled)[1][0]["committed"] == 0
 
     code, steps, err = run("doctor", "-G", group, "-t", filled, "--timeout", 20)
@@ -123,7 +123,7 @@ def test_ranges_groups_brokers_and_lag(
 def test_a_group_with_live_members_is_not_reset(
     run: Command, filled: str, prokurist_kafka: RealKafka, protocol: str
 ) -> None:
-    """By either protocol the coordinator refuses a stranger's commit: one clear line."""
+    """B683: by either protocol the coordinator refuses a stranger's commit."""
     group = f"{protocol}-of-{filled}"
     with KafkaConsumer(
         bootstrap_servers=prokurist_kafka.bootstrap,
@@ -134,11 +134,9 @@ def test_a_group_with_live_members_is_not_reset(
         member.subscribe([filled])
         while not member.poll(1.0):
             pass
-        code, rows, err = run(
-            "reset-offsets", "-G", group, "-t", filled, "--to-latest", "--execute"
-        )
-    assert (code, rows, err.count("\n")) == (FAILURE, [], 1)
-    assert f"the group '{group}' has live members, and nothing was changed" in err
+        code, [row], _ = run("groups", "reset", group, "-t", filled, "--to-latest", "--yes")
+    assert (code, row["ok"], row["may_have_happened"]) == (FAILURE, False, False)
+    assert row["error"].startswith("GroupNotEmptyException: ")
 
 
 def test_a_frozen_kafka_is_told_of_in_time(

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.embedded.commands import (
     committed,
 )
 
-# --- topics, offsets, reset-offsets -----------------------------------------------------
+# --- topics, offsets, groups reset ------------------------------------------------------
 
 
 def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
@@ -31,6 +32,31 @@ def test_every_fault_of_a_configuration_is_a_line(at: Command) -> None:
     )
     assert (done.code, done.out) == (USAGE, b"")
     assert done.err.count("\n") == 3
+
+
+def test_one_file_of_keys_is_for_all_commands(
+    at: Command, kafka: EmbeddedBroker, tmp_path: Path
+) -> None:
+    """B690: keys of other clients are left out, and unknown ones refused, by each command."""
+    commit(kafka, "billing", p0=1)
+    keys = tmp_path / "keys"
+    keys.write_text("acks=all\nfetch.max.bytes=99999\nclient.id=me\n", "utf-8")
+    lines = tmp_path / "lines"
+    lines.write_text("one\n", "utf-8")
+    for words in (
+        ("topics",),
+        ("groups",),
+        ("lag",),
+        ("doctor", "-X", "group.protocol=classic"),
+        ("consume", "-t", "orders", "-e"),
+        ("produce", "-t", "orders", "-l", lines),
+    ):
+        assert at(*words, "-F", keys).code == DONE, words
+    keys.write_text("acs=all\n", "utf-8")
+    for name in ("topics", "groups"):
+        done = at(name, "-F", keys)
+        assert (done.code, "unknown key acs" in done.err) == (USAGE, True)
+    assert at("consume", "-t", "orders", "-X", "acks=all").code == USAGE
 
 
 def test_topics_lists_topics_and_partitions(at: Command) -> None:
@@ -107,21 +133,42 @@ def test_offsets_are_watched_until_the_brokers_are_silent(
 def test_offsets_are_reset_when_that_is_meant(
     at: Command, kafka: EmbeddedBroker, target: list[object], wanted: dict[int, int]
 ) -> None:
-    """A dry run shows the same rows and changes nothing."""
+    """B683: a dry run shows the plan and changes nothing; each partition has its line."""
     commit(kafka, "billing", p0=2, p1=1)
-    dry = at("reset-offsets", "-G", "billing", "-t", "orders", *target)
+    words = ("groups", "reset", "billing", "-t", "orders", *target)
+    dry = at(*words, "--dry-run", "-J")
     assert (dry.code, committed(kafka, "billing")) == (DONE, {0: 2, 1: 1})
     assert "a dry run, nothing was changed" in dry.err
-    done = at("reset-offsets", "-G", "billing", "-t", "orders", *target, "--execute")
-    assert (done.code, done.out) == (DONE, dry.out)
+    assert {row["partition"]: row["new"] for row in dry.objects}.items() <= wanted.items(), (
+        dry.objects
+    )
+    done = at(*words, "--yes")
+    assert done.code == DONE
+    assert {line[0] for line in done.rows[1:]} == {
+        f"orders-{row['partition']}" for row in dry.objects
+    }
+    assert all(line[1:3] == ["reset", "from"] for line in done.rows[1:])
     assert committed(kafka, "billing") == wanted
+
+
+def test_offsets_of_all_topics_are_reset(at: Command, kafka: EmbeddedBroker) -> None:
+    """B683: without a topic all that is committed; a group without commits is one line."""
+    commit(kafka, "billing", p0=2, p1=1)
+    assert at("groups", "reset", "billing", "--to-latest", "--yes").code == DONE
+    assert committed(kafka, "billing") == {0: 3, 1: 2}
+    done = at("groups", "reset", "biling", "--to-latest", "--yes")
+    assert (done.code, "has committed nothing: name topics" in done.err) == (FAILURE, True)
+    done = at("groups", "reset", "billing", "-t", "order", "--to-latest", "--yes")
+    assert (done.code, done.out, done.err.count("\n")) == (FAILURE, b"", 1)
+    assert at("groups", "reset", "billing", "-p", 0, "--to-latest", "--yes").code == USAGE
+    assert at("groups", "reset", "billing", "--to-offset", 1, "--yes").code == USAGE
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_group_with_live_members_is_not_reset(
     at: Command, kafka: EmbeddedBroker, protocol: str
 ) -> None:
-    """One clear line, and nothing is changed."""
+    """B683: each partition says so, and nothing is changed."""
     with KafkaConsumer(
         bootstrap_servers=kafka.bootstrap, group_id="live", group_protocol=protocol
     ) as member:
@@ -130,10 +177,11 @@ def test_a_group_with_live_members_is_not_reset(
         member.subscribe(["orders"])
         while not member.assignment():
             member.poll(0.1)
-        done = at("reset-offsets", "-G", "live", "-t", "orders", "--to-offset", 1, "--execute")
-    assert (done.code, done.out) == (FAILURE, b"")
-    assert "the group 'live' has live members, and nothing was changed" in done.err
-    assert done.err.count("\n") == 1
+        done = at("groups", "reset", "live", "-t", "orders", "--to-offset", 1, "--yes", "-J")
+    assert (done.code, len(done.objects)) == (FAILURE, 2)
+    for row in done.objects:
+        assert "GroupNotEmptyException" in str(row["error"])
+        assert row["may_have_happened"] is False
     assert 1 not in committed(kafka, "live").values()
 
 
@@ -258,7 +306,7 @@ def test_a_group_that_has_committed_nothing_is_not_left_out_silently(
         "lag -G billing",
         "offsets -G billing",
         "offsets -G billing -w",
-        "reset-offsets -G billing -t orders --to-latest --execute",
+        "groups reset billing -t orders --to-latest --yes",
         "doctor -G billing",
     ],
 )

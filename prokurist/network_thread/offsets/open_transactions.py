@@ -6,6 +6,8 @@ coordinator knows the transactional id, and tells it to those with a right to it
 """
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import LookUpTransactions
@@ -19,13 +21,25 @@ from prokurist.network_thread.operations.calls import Calls
 from prokurist.network_thread.operations.dispatch import Handlers
 from prokurist.network_thread.operations.operation import Withdrawn
 from prokurist.network_thread.operations.timer import Timer
-from prokurist.network_thread.wire.producer_states import (
-    DescribeProducers,
-    DescribeProducersAnswer,
-    PartitionProducers,
-)
+from prokurist.network_thread.wire.admin.answers import ItemsAnswer
+from prokurist.network_thread.wire.admin.transactions import DescribeProducers
 from prokurist.records.why_empty import OpenTransaction
 from prokurist.types import Node, TopicPartition
+from prokurist.types.transactions import ActiveProducer
+
+
+class PartitionProducers(NamedTuple):
+    """The producers of one partition.
+
+    Attributes:
+        partition: The partition.
+        error: 0, or why they are not known.
+        producers: The producers.
+    """
+
+    partition: TopicPartition
+    error: int
+    producers: tuple[ActiveProducer, ...] = ()
 
 
 class OpenTransactionManager:
@@ -90,14 +104,18 @@ class ProducersInquiry:
     def judged(
         self,
         epochs: Mapping[TopicPartition, int | None],
-        answer: DescribeProducersAnswer,
+        answer: ItemsAnswer,
         node: Node,
     ) -> LeaderReply[PartitionProducers]:
         """See `LeaderQuery`."""
         return judged(
             DESCRIBE_PRODUCERS,
             epochs,
-            answer.partitions,
+            [
+                PartitionProducers(tp, row.error, row.value or ())
+                for tp, row in answer.items.items()
+                if isinstance(tp, TopicPartition)
+            ],
             node,
             lambda row, action: row if action is Action.DONE else None,
         )
@@ -112,9 +130,18 @@ def first_open(row: PartitionProducers) -> OpenTransaction | None:
     """The open transaction of a partition that began first; None without one."""
     found = [
         OpenTransaction(
-            row.partition, each.producer_id, each.epoch, each.first_offset, each.last_timestamp
+            row.partition,
+            each.producer_id,
+            each.epoch,
+            each.transaction_start,
+            None if each.last_at is None else milliseconds_of(each.last_at),
         )
         for each in row.producers
-        if each.first_offset is not None
+        if each.transaction_start is not None
     ]
     return min(found, key=lambda each: each.first_offset, default=None)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """A time in milliseconds since the epoch."""
+    return round(moment.timestamp() * 1000)

@@ -51,11 +51,11 @@ MISUSE = [
     ("consume -b 127.0.0.1:9 -t a -G g -o 5", "-o with -G"),
     ("offsets -b 127.0.0.1:9", "'-G'"),
     ("offsets -b 127.0.0.1:9 -G g -w --every 0", "'--every'"),
-    ("reset-offsets -b 127.0.0.1:9 -G g -t a", "there are none"),
-    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-latest --shift-by 1", "there are 2"),
-    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-offset -1", "not negative"),
-    ("reset-offsets -b 127.0.0.1:9 -G g -t a --to-datetime soon", "no moment"),
-    ("reset-offsets -b 127.0.0.1:9 -G g -t a --by-duration soon", "no duration"),
+    ("groups reset g -b 127.0.0.1:9 -t a", "there are none"),
+    ("groups reset g -b 127.0.0.1:9 -t a --to-latest --shift-by 1", "there are 2"),
+    ("groups reset g -b 127.0.0.1:9 -t a --to-offset -1", "not negative"),
+    ("groups reset g -b 127.0.0.1:9 -t a --to-datetime soon", "no moment"),
+    ("groups reset g -b 127.0.0.1:9 -t a --by-duration soon", "no duration"),
     ("broker --nodes 0", "'--nodes'"),
     ("broker --port 70000", "'--port'"),
     ("broker --every 0", "'--every'"),
@@ -206,11 +206,11 @@ def test_the_version_and_help_need_no_command(capsys: pytest.CaptureFixture[str]
 
 
 ASKED = [
-    ("bash", {"COMP_WORDS": "prokurist res", "COMP_CWORD": "1"}),
-    ("zsh", {"_TYPER_COMPLETE_ARGS": "prokurist res"}),
+    ("bash", {"COMP_WORDS": "prokurist share", "COMP_CWORD": "1"}),
+    ("zsh", {"_TYPER_COMPLETE_ARGS": "prokurist share"}),
     (
         "fish",
-        {"_TYPER_COMPLETE_ARGS": "prokurist res", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+        {"_TYPER_COMPLETE_ARGS": "prokurist share", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
     ),
 ]
 
@@ -227,7 +227,7 @@ def test_a_shell_is_told_what_completes_a_word(shell: str, asked: dict[str, str]
         check=False,
         env={**os.environ, **asked, **variable},
     )
-    assert "reset-offsets" in done.stdout
+    assert "share-groups" in done.stdout
     assert "consume" not in done.stdout
 
 

@@ -23,6 +23,7 @@ from prokurist.network_thread.wire.apis import (
     WRITE_TXN_MARKERS,
     Api,
 )
+from prokurist.network_thread.wire.failures import Malformed
 from prokurist.network_thread.wire.request import Body, Limit
 from prokurist.network_thread.wire.translation import by_topic, known, seconds
 from prokurist.types import TopicPartition
@@ -146,8 +147,13 @@ def description_of(row: Body) -> TransactionDescription:
 
 
 def moment_of(milliseconds: int) -> datetime | None:
-    """Read a time; None for none."""
-    return None if milliseconds < 0 else time_of(milliseconds)
+    """Read a time; None for none, and for one that no calendar has, as a record may have."""
+    if milliseconds < 0:
+        return None
+    try:
+        return time_of(milliseconds)
+    except Malformed:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

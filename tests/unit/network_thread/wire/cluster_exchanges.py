@@ -27,20 +27,7 @@ from prokurist.network_thread.wire.metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
-from prokurist.network_thread.wire.producer_states import (
-    DescribeProducers,
-    DescribeProducersAnswer,
-    PartitionProducers,
-    ProducerState,
-)
 from prokurist.network_thread.wire.rights import Operation
-from prokurist.network_thread.wire.transaction_states import (
-    DescribeTransactions,
-    DescribeTransactionsAnswer,
-    ListTransactions,
-    ListTransactionsAnswer,
-    TransactionState,
-)
 from prokurist.network_thread.wire.versions import Range, Versions
 from prokurist.types import Node, OffsetAndMetadata, TopicPartition
 from tests.unit.network_thread.wire.exchange import ID, THROTTLED, Exchange, since
@@ -319,97 +306,5 @@ EXCHANGES = (
             ),
         },
         lambda _: OffsetForLeaderEpochAnswer((EpochEnd(ORDERS, 0, 4, 40),), 0.25),
-    ),
-    Exchange(
-        "describe_producers",
-        range(1),
-        lambda _: DescribeProducers((ORDERS,)),
-        {"topics": ({"name": "orders", "partition_indexes": (3,)},)},
-        {
-            **THROTTLED,
-            "topics": (
-                {
-                    "name": "orders",
-                    "partitions": (
-                        {
-                            "partition_index": 3,
-                            "error_code": 0,
-                            "error_message": None,
-                            "active_producers": (
-                                {
-                                    "producer_id": 9,
-                                    "producer_epoch": 2,
-                                    "last_sequence": 41,
-                                    "last_timestamp": 1_795_840_000_000,
-                                    "coordinator_epoch": -1,
-                                    "current_txn_start_offset": 17,
-                                },
-                            ),
-                        },
-                    ),
-                },
-            ),
-        },
-        lambda _: DescribeProducersAnswer(
-            (
-                PartitionProducers(
-                    ORDERS, 0, (ProducerState(9, 2, 41, 1_795_840_000_000, None, 17),)
-                ),
-            ),
-            0.25,
-        ),
-    ),
-    Exchange(
-        "list_transactions",
-        range(3),
-        lambda _: ListTransactions((9,)),
-        {
-            "state_filters": (),
-            "producer_id_filters": (9,),
-            "duration_filter": -1,
-            "transactional_id_pattern": None,
-        },
-        {
-            **THROTTLED,
-            "error_code": 0,
-            "unknown_state_filters": (),
-            "transaction_states": (
-                {
-                    "transactional_id": "t",
-                    "producer_id": 9,
-                    "transaction_state": "Ongoing",
-                },
-            ),
-        },
-        lambda _: ListTransactionsAnswer(0, ("t",), 0.25),
-    ),
-    Exchange(
-        "describe_transactions",
-        range(1),
-        lambda _: DescribeTransactions(("t",)),
-        {"transactional_ids": ("t",)},
-        {
-            **THROTTLED,
-            "transaction_states": (
-                {
-                    "error_code": 0,
-                    "transactional_id": "t",
-                    "transaction_state": "Ongoing",
-                    "transaction_timeout": 60_000,
-                    "transaction_start_time": 1_795_840_000_000,
-                    "producer_id": 9,
-                    "producer_epoch": 2,
-                    "topics": ({"topic": "orders", "partitions": (3,)},),
-                },
-            ),
-        },
-        lambda _: DescribeTransactionsAnswer(
-            (
-                TransactionState(
-                    "t", 0, "Ongoing", 9, 2, 1_795_840_000_000, 60.0, frozenset({ORDERS})
-                ),
-            ),
-            0.25,
-        ),
     ),
 )
