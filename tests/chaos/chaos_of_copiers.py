@@ -178,9 +178,8 @@ def run(
         feeder = Feeder(kafka.bootstrap, source)
         stop_striking = strike(groups)
         stack.callback(stop_striking)
-        trouble_the_cluster(
-            kafka, [source, *(each.target for each in groups)], outcome, say, began + seconds
-        )
+        topics = [source, *(each.target for each in groups)]
+        outcome.troubles = trouble_the_cluster(kafka, topics, seed, say, began + seconds)
         feeder.stop()
         stop_striking()
         for group in groups:
@@ -208,21 +207,23 @@ def run(
 def trouble_the_cluster(
     kafka: RealKafka,
     topics: Sequence[str],
-    outcome: CopiersResult,
+    seed: int,
     say: Callable[[str], object],
     until: float,
-) -> None:
-    """Make one trouble after another until it is time, and heal everything."""
-    lot = random.Random(f"{outcome.seed} moves")  # noqa: S311 - a lot to be drawn again
+) -> Counter[str]:
+    """Make one trouble after another until it is time, heal everything, and count them."""
+    made: Counter[str] = Counter()
+    lot = random.Random(f"{seed} moves")  # noqa: S311 - a lot to be drawn again
     began = time.monotonic()
-    for trouble in troubles(outcome.seed):
+    for trouble in troubles(seed):
         time.sleep(max(0.0, min(until - time.monotonic(), trouble.calm)))
         if time.monotonic() >= until:
             break
         say(f"{time.monotonic() - began:7.1f} s  {trouble}")
-        outcome.troubles[trouble.kind] += 1
-        befall(kafka, lot.choice(topics), trouble, wait, lot, outcome.troubles)
+        made[trouble.kind] += 1
+        befall(kafka, lot.choice(topics), trouble, wait, lot, made)
     kafka.heal()
+    return made
 
 
 def quiet() -> logging.Logger:

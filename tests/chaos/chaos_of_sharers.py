@@ -143,7 +143,7 @@ def run(
         stop_striking = strike([sharers])
         stack.callback(stop_striking)
         topics = [topic, topic, "__share_group_state"]
-        trouble_the_cluster(kafka, topics, outcome, say, began + seconds)
+        outcome.troubles = trouble_the_cluster(kafka, topics, seed, say, began + seconds)
         stop_striking()
         sharers.calm()
         time.sleep(QUIET)

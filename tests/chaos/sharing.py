@@ -80,6 +80,7 @@ class SharerDuty:
         style: A key of `SHARER_STYLES`.
         journal: The journal's path; what goes to stderr lies beside it.
         seed: What draws its lots.
+        client: Whose program it is; ours alone has share groups.
     """
 
     bootstrap: str
@@ -88,6 +89,7 @@ class SharerDuty:
     style: str
     journal: str
     seed: str
+    client: str = "core"
 
 
 class Sharer:
