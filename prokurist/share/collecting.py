@@ -118,8 +118,12 @@ class ShareCollector:
             raise self._failures.popleft()
         return runs
 
+    def begin(self) -> None:
+        """A poll begins: what the one before has collected was returned."""
+        self._last = []
+
     def take_back(self) -> None:
-        """Take back what the last poll has collected: it did not return."""
+        """Take back what this poll has collected: it does not return."""
         last, self._last = self._last, []
         for piece in reversed(last):
             self._lent.taken_back(piece.batch, offsets_of(piece.run))

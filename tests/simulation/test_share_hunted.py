@@ -212,3 +212,24 @@ def test_an_iteration_accepts_records_that_are_being_renewed() -> None:
         assert states(world) == ["acknowledged"] * 3
         assert consumer.metrics()['prokurist_share_records_total{delivery="first"}'] == 3
         assert 'prokurist_share_acknowledged_total{type="release"}' not in consumer.metrics()
+
+
+def test_an_interrupt_in_a_callback_returns_no_record_twice() -> None:
+    """B585: a poll takes back what it has collected itself, and nothing of the one before."""
+    world = sharing()
+    written(world, 2)
+    interrupts = [KeyboardInterrupt()]
+
+    def hear(_offsets: Any, _error: Any) -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    with reader(world, share_acknowledgement_mode="explicit") as consumer:
+        for record in consumer.poll(60.0):
+            record.accept()
+        consumer.commit_async(hear)
+        world.clock.sleep(0.5)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(1.0)
+        assert not consumer.poll(1.0)
+        assert states(world) == ["acknowledged"] * 2
