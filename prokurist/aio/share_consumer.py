@@ -89,22 +89,26 @@ class KafkaShareConsumer(ShareCore):
     ) -> AsyncIterator[ShareRecord]:
         """As `prokurist.KafkaShareConsumer.records`, for `async for`.
 
-        A loop that is left by `break` releases the rest when its iterator is closed: use
-        `contextlib.aclosing` to have that at once.
+        A loop that is left by `break` releases its last record when its iterator is closed:
+        use `contextlib.aclosing` to have that at once.
         """
         return self._records(math.inf if idle_timeout is None else as_seconds(idle_timeout))
 
     async def _records(self, idle: float) -> AsyncIterator[ShareRecord]:
         while records := await self._collected("records", idle, None):
-            try:
-                for nth, record in enumerate(records, 1):
+            pieces = self._collector.last
+            for nth, record in enumerate(records, 1):
+                handed = True
+                try:
                     yield record
-                    if record.mark is None:
-                        record.accept()
-                    if nth % LOOK_AT_CLOCK == 0:
-                        await self._turns.give_way()
-            finally:
-                records.release()
+                    handed = False
+                finally:
+                    if handed:
+                        self._leave(record, pieces)
+                if record.mark is None:
+                    record.accept()
+                if nth % LOOK_AT_CLOCK == 0:
+                    await self._turns.give_way()
 
     async def _collected(
         self, operation: str, seconds: float, most: int | None

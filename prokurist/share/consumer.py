@@ -114,9 +114,9 @@ class KafkaShareConsumer(ShareCore):
     def records(self, idle_timeout: float | timedelta | None = None) -> Iterator[ShareRecord]:
         """Records one by one; each is accepted when the next is asked for, without a mark.
 
-        Where the loop is left, by `break` or by an exception, its last record and those behind
-        it are released, unless they have a mark: the group delivers them again. The iteration
-        raises the errors of `poll`, and polls in between.
+        Where the loop is left, by `break` or by an exception, its last record is released,
+        unless it has a mark: the group delivers it again. Those behind it stay locked for the
+        next call that reads. The iteration raises the errors of `poll`, and polls in between.
 
         Args:
             idle_timeout: Seconds without a record after which it ends; None for never.
@@ -127,15 +127,19 @@ class KafkaShareConsumer(ShareCore):
         while True:
             with self._inside("records"):
                 records = self._drive_poll("records", idle, None)
+                pieces = self._collector.last
             if not records:
                 return
-            try:
-                for record in records:
+            for record in records:
+                handed = True
+                try:
                     yield record
-                    if record.mark is None:
-                        record.accept()
-            finally:
-                records.release()
+                    handed = False
+                finally:
+                    if handed:
+                        self._leave(record, pieces)
+                if record.mark is None:
+                    record.accept()
 
     def _drive_poll(self, operation: str, seconds: float, most: int | None) -> ShareRecords:
         collector = self._collector

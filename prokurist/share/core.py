@@ -6,7 +6,7 @@ network thread's.
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NoReturn, Self
 
 from prokurist.application import at_exit
@@ -32,8 +32,8 @@ from prokurist.records.allocator import keep_free_memory
 from prokurist.records.consumer_records import Run
 from prokurist.share.acknowledging import Acknowledging
 from prokurist.share.closing import ShareClosing, Thread
-from prokurist.share.collecting import ShareCollector
-from prokurist.share.records import ShareRecords
+from prokurist.share.collecting import Piece, ShareCollector
+from prokurist.share.records import ShareRecord, ShareRecords, batch_of
 from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.share.why_empty import why_empty
 from prokurist.types import Acknowledge, TopicPartition
@@ -263,6 +263,13 @@ class ShareCore:
         from prokurist.metrics.mapping import as_mapping  # noqa: PLC0415
 
         return as_mapping(self._counted)
+
+    def _leave(self, record: ShareRecord, pieces: Sequence[Piece]) -> None:
+        """An iteration is left at a record: release it, and keep those behind it."""
+        batch = batch_of(record)
+        if record.mark is None and record.is_held:
+            record.release()
+        self._collector.give_back(pieces, batch, record.offset)
 
     # --- the end -------------------------------------------------------------------------
 

@@ -56,4 +56,3 @@ def test_an_end_that_is_not_reached_fails(sharing: EmbeddedBroker, run: Command)
     failed = run(*read, "-e", "--timeout", "3")
     assert failed.code == 1
     assert "no-such does not exist" in failed.err
-
