@@ -22,6 +22,8 @@ TELLING: Final = 5.0
 """Seconds without a record after which the reason is reported."""
 LOOKING: Final = 1.0
 """Seconds without a record after which nothing is available, with `-e`."""
+BEGINNING: Final = 3.0
+"""The same before the first record: leaders answer while they load the group's state."""
 LEAVING: Final = 1.0
 """Seconds that are kept for the last acknowledgements and for leaving the group."""
 
@@ -55,11 +57,14 @@ def run(asked: CommandOptions, wanted: ShareRequest) -> None:
     kept = min(LEAVING, asked.timeout / 5)
     until = Deadline(asked.deadline.at - kept)
     count = 0
+    at_end = False
+    nothing_since: float | None = None
     why: WhyEmpty | None = None
     with asked.share_consumer(wanted.group, wanted.count) as consumer:
         consumer.subscribe(wanted.topics)
         while wanted.count is None or count < wanted.count:
-            left = until.remaining(asked.clock.now())
+            now = asked.clock.now()
+            left = until.remaining(now)
             if not left:
                 break
             before = why
@@ -67,15 +72,21 @@ def run(asked: CommandOptions, wanted: ShareRequest) -> None:
             count += written
             if why is None:
                 continue
-            if wanted.to_the_end and why.cause is EmptyCause.NOTHING_NEW:
-                break
+            if why.cause is EmptyCause.NOTHING_NEW:
+                nothing_since = now if nothing_since is None else nothing_since
+                lasted = asked.clock.now() - nothing_since
+                at_end = wanted.to_the_end and (count > 0 or lasted >= BEGINNING)
+                if at_end:
+                    break
             if not wanted.to_the_end and (before is None or before.cause is not why.cause):
                 asked.say(f"waiting: {why}")
+    reason = "" if why is None else f": {why}"
     if wanted.count is not None and count < wanted.count and not wanted.to_the_end:
         raise Failed(
-            f"the time is over after {count} of {counted(wanted.count, 'record')}"
-            f"{'' if why is None else f': {why}'}"
+            f"the time is over after {count} of {counted(wanted.count, 'record')}{reason}"
         )
+    if wanted.to_the_end and not at_end and (wanted.count is None or count < wanted.count):
+        raise Failed(f"the time is over after {counted(count, 'record')}{reason}")
     asked.say(counted(count, "record") + ("" if count or why is None else f": {why}"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from prokurist.application.call_runner import CallRunner
-from prokurist.application.driving import Steps
+from prokurist.application.driving import Run, Steps
 from prokurist.errors import (
     AcknowledgeException,
     AcknowledgeTimeoutException,
@@ -108,7 +108,7 @@ class Acknowledging:
             if outcome:
                 self._lent.report(outcome)
             raise
-        self.run_callbacks()
+        yield from self._hear()
         earlier, self._earlier = self._earlier, AcknowledgeOutcome()
         for tp, (offsets, error) in outcome.refused.items():
             earlier.refuse(tp, offsets, error, unknown=outcome.may_have_happened)
@@ -134,35 +134,40 @@ class Acknowledging:
 
     # --- callbacks ---------------------------------------------------------------------
 
-    def run_callbacks(self) -> None:
+    def run_callbacks(self) -> Steps[None]:
         """Tell the outcomes of acknowledgements that no call has waited for, in order."""
         while self._under_way and not self._under_way[0][0].is_open:
             _, outcome, callback = self._under_way.popleft()
-            self._tell(outcome, callback or self._callback)
+            yield from self._tell(outcome, callback or self._callback)
+        yield from self._tell_reports()
+
+    def _tell_reports(self) -> Steps[None]:
         for outcome in self._lent.take_reports():
-            self._tell(outcome, self._callback)
+            yield from self._tell(outcome, self._callback)
 
-    def unsettled(self) -> int:
-        """Number of asynchronous commits that have not ended."""
-        return len(self._under_way)
+    def _hear(self) -> Steps[None]:
+        """Hear of earlier acknowledgements in a commit."""
+        yield from self.run_callbacks()
 
-    def _tell(self, outcome: AcknowledgeOutcome, callback: AcknowledgeCallback | None) -> None:
+    def _tell(
+        self, outcome: AcknowledgeOutcome, callback: AcknowledgeCallback | None
+    ) -> Steps[None]:
         done, refused = outcome.done, outcome.refused
         if callback is None:
             for tp, (offsets, error) in refused.items():
                 self._earlier.refuse(tp, offsets, error, unknown=outcome.may_have_happened)
             return
         if done:
-            self._call(callback, done, None)
+            yield from self._call(callback, done, None)
         for tp, (offsets, error) in refused.items():
-            self._call(callback, {tp: offsets}, error)
+            yield from self._call(callback, {tp: offsets}, error)
 
     def _call(
         self, callback: AcknowledgeCallback, offsets: Offsets, error: KafkaException | None
-    ) -> None:
+    ) -> Steps[None]:
         self._calling = True
         try:
-            callback(offsets, error)
+            yield Run(callback, offsets, error)
         except Exception as raised:  # noqa: BLE001 - the user's own; it is logged
             self._caller.trace.emit(ACKNOWLEDGE_CALLBACK_RAISED, error=raised)
         finally:

@@ -6,7 +6,7 @@ closed, and means that the phases behind it get no time.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
@@ -30,6 +30,14 @@ SHARE_RESERVED: Final = 0.25
 """Share of the budget reserved for leaving: a quarter, and a second at most."""
 
 
+class Thread(Protocol):
+    """Interface of the network thread, for closing."""
+
+    def join(self, seconds: float) -> object:
+        """Wait for the end of the network thread, or return what waits for it."""
+        ...
+
+
 class ShareClosing:
     """Closes a share consumer, or has it leave its group.
 
@@ -37,14 +45,20 @@ class ShareClosing:
         caller: The way to the network thread.
         side: The network side.
         acknowledging: Has callbacks that are to be told.
+        thread: The network thread.
     """
 
     def __init__(
-        self, caller: CallRunner, side: ShareSide, acknowledging: Acknowledging
+        self,
+        caller: CallRunner,
+        side: ShareSide,
+        acknowledging: Acknowledging,
+        thread: Thread,
     ) -> None:
         self._caller = caller
         self._side = side
         self._acknowledging = acknowledging
+        self._thread = thread
         self._interrupt: BaseException | None = None
 
     def leave(self, call: Call) -> Steps[None]:
@@ -115,8 +129,7 @@ class ShareClosing:
             self._side.lent.report(outcome)
 
     def _callbacks(self) -> Steps[None]:
-        self._acknowledging.run_callbacks()
-        yield from ()
+        yield from self._acknowledging.run_callbacks()
 
     def _leave(self, call: Call) -> Steps[None]:
         if not self._side.assigned.is_used:
@@ -151,7 +164,7 @@ class ShareClosing:
         yield from self._caller.wait_for_end(call, last)
 
     def _join(self, last: Deadline) -> Steps[None]:
-        yield Run(self._side.thread.join, last.remaining(self._caller.now()))
+        yield Run(self._thread.join, last.remaining(self._caller.now()))
 
     def __repr__(self) -> str:
         return f"ShareClosing({self._side})"

@@ -10,6 +10,7 @@ is raised once, by a poll, and costs its neighbours nothing.
 
 import sys
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -118,12 +119,41 @@ class ShareCollector:
             raise self._failures.popleft()
         return runs
 
+    def begin(self) -> None:
+        """A poll begins: what the one before has collected was returned."""
+        self._last = []
+
     def take_back(self) -> None:
-        """Take back what the last poll has collected: it did not return."""
+        """Take back what this poll has collected: it does not return."""
         last, self._last = self._last, []
         for piece in reversed(last):
             self._lent.taken_back(piece.batch, offsets_of(piece.run))
             self._pieces.appendleft(piece)
+
+    @property
+    def last(self) -> Sequence[Piece]:
+        """The pieces that the last poll has returned."""
+        return tuple(self._last)
+
+    def give_back(self, pieces: Sequence[Piece], batch: LentBatch, offset: int) -> None:
+        """Have the next poll return what stands behind a record in these pieces.
+
+        Args:
+            pieces: Those of one poll.
+            batch: The batch of the record.
+            offset: Its offset.
+        """
+        behind: list[Piece] = []
+        for piece in reversed(pieces):
+            run = piece.run
+            if piece.batch is batch and offset in offsets_of(run):
+                start = run.columns.index_of(offset + 1)
+                behind.append(Piece(batch, type(run)(run.columns, start, run.stop)))
+                break
+            behind.append(piece)
+        for piece in behind:
+            if len(piece.run) and self._lent.give_back(piece.batch, offsets_of(piece.run)):
+                self._pieces.appendleft(piece)
 
     def clear(self) -> None:
         """Drop everything: it is not this member's any more."""
@@ -160,7 +190,10 @@ class ShareCollector:
 
     def _failed(self, batch: LentBatch, offset: int, error: Exception) -> None:
         """Release a record that cannot be deserialized; the user may reject it instead."""
-        self._lent.mark(batch, offset - batch.first, Acknowledge.RELEASE)
+        index = offset - batch.first
+        if self._lent.mark_of(batch, index) is not None:
+            return  # It was raised before, and its poll taken back.
+        self._lent.mark(batch, index, Acknowledge.RELEASE)
         if isinstance(error, RecordDeserializationException):
             failure = RecordDeserializationException(
                 f"{str(error).rpartition(';')[0]}; it is released and comes again: to end "

@@ -222,3 +222,8 @@ class ShareRecords:
 
     def __repr__(self) -> str:
         return f"ShareRecords({self.count} records)"
+
+
+def batch_of(record: ShareRecord) -> LentBatch:
+    """The delivery that a record belongs to."""
+    return record._batch  # noqa: SLF001 - of this very module

@@ -16,7 +16,8 @@ from prokurist.consumer.consumer import KafkaConsumer, trace_of
 from prokurist.errors import IllegalStateException
 from prokurist.events.trace import EventKind, Trace
 from prokurist.logs.log import sentence
-from prokurist.share.consumer import KafkaShareConsumer, share_trace_of
+from prokurist.share.consumer import KafkaShareConsumer
+from prokurist.share.core import ShareCore, share_trace_of
 from prokurist.timeline import chrome, picture, spans
 from prokurist.timeline.entry import Entry
 from prokurist.types import require_int
@@ -123,11 +124,7 @@ def record(consumer: KafkaConsumer | KafkaShareConsumer, entries: int = ENTRIES)
     require_int("entries", entries)
     if not entries:
         raise ValueError("entries is above 0: 0")
-    trace = (
-        share_trace_of(consumer)
-        if isinstance(consumer, KafkaShareConsumer)
-        else trace_of(consumer)
-    )
+    trace = share_trace_of(consumer) if isinstance(consumer, ShareCore) else trace_of(consumer)
     if trace is None:
         raise IllegalStateException(
             "record of a client that is closed: nothing will happen there any more; begin "

@@ -48,3 +48,11 @@ def test_a_share_group_needs_a_name(sharing: EmbeddedBroker, run: Command) -> No
     refused = run("consume", "-b", sharing.bootstrap, "-t", "orders", "--share")
     assert refused.code == 2
     assert "-G GROUP" in refused.err
+
+
+def test_an_end_that_is_not_reached_fails(sharing: EmbeddedBroker, run: Command) -> None:
+    """The reason is told: here there is no such topic."""
+    read = ["consume", "-b", sharing.bootstrap, "-t", "no-such", "-G", "s", "--share"]
+    failed = run(*read, "-e", "--timeout", "3")
+    assert failed.code == 1
+    assert "no-such does not exist" in failed.err

@@ -212,3 +212,67 @@ def test_an_iteration_accepts_records_that_are_being_renewed() -> None:
         assert states(world) == ["acknowledged"] * 3
         assert consumer.metrics()['prokurist_share_records_total{delivery="first"}'] == 3
         assert 'prokurist_share_acknowledged_total{type="release"}' not in consumer.metrics()
+
+
+def test_an_interrupt_in_a_callback_returns_no_record_twice() -> None:
+    """B585: a poll takes back what it has collected itself, and nothing of the one before."""
+    world = sharing()
+    written(world, 2)
+    interrupts = [KeyboardInterrupt()]
+
+    def hear(_offsets: Any, _error: Any) -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    with reader(world, share_acknowledgement_mode="explicit") as consumer:
+        for record in consumer.poll(60.0):
+            record.accept()
+        consumer.commit_async(hear)
+        world.clock.sleep(0.5)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(1.0)
+        assert not consumer.poll(1.0)
+        assert states(world) == ["acknowledged"] * 2
+
+
+def test_loops_that_end_early_use_up_no_deliveries() -> None:
+    """B830: an iteration that is left at each record has each of them twice at the most."""
+    world = sharing(delivery_limit=5)
+    world.control.append(A, *[b"%d" % nth for nth in range(30)])
+    counts: dict[int, int] = {}
+    with reader(world) as consumer:
+        for _ in range(200):
+            for record in consumer.records(idle_timeout=1.0):
+                counts[record.offset] = record.delivery_count
+                if record.delivery_count == 1:
+                    break
+        consumer.commit_sync(5.0)
+    assert states(world) == ["acknowledged"] * 30
+    assert counts == dict.fromkeys(range(30), 2)
+
+
+def test_what_an_iteration_leaves_is_free_with_its_consumer() -> None:
+    """B830: close releases it, and the next member has it at once."""
+    world = sharing()
+    world.control.append(A, *[b"%d" % nth for nth in range(5)])
+    with reader(world) as consumer:
+        for _ in consumer.records(idle_timeout=60.0):
+            break
+    with reader(world) as other:
+        assert len(other.poll(5.0)) == 5
+
+
+def test_records_of_a_poll_inside_an_iteration_stay_apart() -> None:
+    """B830: the poll accepts what the iteration has ahead, and nothing is returned twice."""
+    world = sharing()
+    written(world, 1)
+    with reader(world) as consumer:
+        seen: list[int] = []
+        for record in consumer.records(idle_timeout=60.0):
+            seen.append(record.offset)
+            world.control.append(A, b"a", b"b")
+            seen += [each.offset for each in consumer.poll(5.0)]
+            break
+        seen += [each.offset for each in consumer.records(idle_timeout=1.0)]
+        consumer.commit_sync(5.0)
+        assert sorted(seen) == [0, 1, 2]

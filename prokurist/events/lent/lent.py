@@ -37,6 +37,7 @@ from prokurist.events.lent.marks import (
     SENT,
     STAGE,
     is_decided,
+    is_open,
     is_undecided,
 )
 from prokurist.events.lent.outcome import AcknowledgeOutcome
@@ -155,6 +156,14 @@ class Lent:
         with self._lock:
             for offset in offsets:
                 batch.table[offset - batch.first] &= ~RETURNED & 0xFF
+
+    def give_back(self, batch: LentBatch, offsets: Sequence[int]) -> bool:
+        """Note that records were not handed out; False where one of them is decided on."""
+        with self._lock:
+            if not all(is_open(batch.table[each - batch.first]) for each in offsets):
+                return False
+            self.taken_back(batch, offsets)
+            return True
 
     def expire(self, batch: LentBatch, offsets: Sequence[int]) -> int:
         """Lose records that no poll has returned in time; return their number."""
