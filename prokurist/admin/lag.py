@@ -5,7 +5,8 @@ Thread: any application thread.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from prokurist.admin.arguments import named
@@ -13,7 +14,12 @@ from prokurist.admin.calls import AdminCalls
 from prokurist.admin.groups import GROUPS, each_once
 from prokurist.admin.results import Results, listing_of
 from prokurist.application.driving import Steps
-from prokurist.errors import IllegalStateException, UnknownTopicOrPartitionException
+from prokurist.errors import (
+    IllegalStateException,
+    KafkaException,
+    TimeoutException,
+    UnknownTopicOrPartitionException,
+)
 from prokurist.events.admin.groups import GroupOffsetsToFetch, GroupsToDescribe, GroupsToList
 from prokurist.events.admin.items_call import Outcome
 from prokurist.events.admin.records import OffsetsToList
@@ -31,12 +37,29 @@ READING = frozenset(
 """Kinds of groups that commit an offset for each partition."""
 CONNECT = "connect"
 
+Rows: TypeAlias = dict[TopicPartition, Outcome]
+"""The partitions of a group."""
+
 
 class Span(NamedTuple):
-    """The time of a call of several steps: its errors name all of it."""
+    """The time of a call of several steps.
+
+    Attributes:
+        began: When it began.
+        deadline: Its deadline.
+        shared: True to give each step half of the time that is left: a broker that is silent
+            leaves the others their answers. False for all of it; errors name that.
+    """
 
     began: float
     deadline: Deadline
+    shared: bool
+
+    def of_a_step(self, now: float) -> Deadline:
+        """The deadline of a step that begins now."""
+        return (
+            Deadline(now + self.deadline.remaining(now) / 2) if self.shared else self.deadline
+        )
 
 
 class GroupLags(Results[str, Results[TopicPartition, PartitionLag]]):
@@ -70,6 +93,7 @@ class Lag(AdminCalls):
         Partitions are those with a committed offset, those that members have, and those of
         topics that members subscribe to by name. Offsets within open transactions count as not
         committed yet. A share group has its lag in its own offsets, and is an error here.
+        A broker that is silent keeps its own groups and partitions waiting, and no others.
 
         Args:
             groups: Their names; None for all groups that commit offsets.
@@ -98,9 +122,29 @@ class Lag(AdminCalls):
     ) -> Steps[GroupLags]:
         began = self._clock.now()
         deadline = Deadline.after(began, self._default if timeout is None else timeout)
-        span = Span(began, deadline)
+        first, last = Span(began, deadline, shared=True), Span(began, deadline, shared=False)
         if names is None:
-            names = yield from self._reading_groups(span)
+            names = yield from self._reading_groups(last)
+        question = partial(self._rows, read_committed=read_committed, newest=newest)
+        rows = yield from question(names, first)
+        # What a silent broker keeps waiting is asked for again, when all else is there.
+        late = [name for name, each in rows.items() if is_late(each)]
+        again = (yield from question(late, last)) if late else {}
+        rows |= {name: merged(rows[name], each) for name, each in again.items()}
+        return GroupLags(
+            LAG,
+            {
+                name: Outcome(error=each)
+                if isinstance(each, KafkaException)
+                else Outcome(Results(f"lag of {name}", each))
+                for name, each in rows.items()
+            },
+        )
+
+    def _rows(
+        self, names: Iterable[str], span: Span, *, read_committed: bool, newest: bool
+    ) -> Steps[dict[str, KafkaException | Rows]]:
+        """The rows of each group, or its error."""
         items = dict.fromkeys(names)
         described = yield from self._step(GroupsToDescribe(items), span)
         readers = {name: None for name in items if refusal_of(described[name]) is None}
@@ -121,27 +165,27 @@ class Lag(AdminCalls):
             }
         every = dict.fromkeys(tp for each in parts.values() for tp in each)
         logs = yield from self._logs(every, span, read_committed=read_committed, newest=newest)
-        rows: dict[str, Outcome] = {}
+        rows: dict[str, KafkaException | Rows] = {}
         for name in items:
             error = refusal_of(described[name])
             if error is None and offsets[name].error is not None:
                 error = offsets[name].error
             if error is not None:
-                rows[name] = Outcome(error=error)
+                rows[name] = error
                 continue
             holders = members_of(described[name].value)
-            found = {
+            rows[name] = {
                 tp: row_of(holders.get(tp), committed, [log[tp] for log in logs])
                 for tp, committed in parts[name].items()
             }
-            rows[name] = Outcome(Results(f"lag of {name}", found))
-        return GroupLags(LAG, rows)
+        return rows
 
     def _step(self, work: Work, span: "Span") -> Steps[Mapping[Any, Outcome]]:
         """Ask one of the questions of the call; none of no items."""
         if not work.items:
             return {}
-        return (yield from self._ask(LAG, work, span.deadline, span.began))
+        deadline = span.of_a_step(self._clock.now())
+        return (yield from self._ask(LAG, work, deadline, span.began))
 
     def _reading_groups(self, span: "Span") -> Steps[list[str]]:
         """List the groups that commit offsets."""
@@ -188,6 +232,25 @@ class Lag(AdminCalls):
             work = OffsetsToList(dict.fromkeys(partitions, int(spec)), read_committed)
             logs.append((yield from self._step(work, span)))
         return logs
+
+
+def is_late(found: KafkaException | Rows) -> bool:
+    """True if a broker has not answered about a group, or about one of its partitions."""
+    if isinstance(found, KafkaException):
+        return isinstance(found, TimeoutException)
+    return any(isinstance(each.error, TimeoutException) for each in found.values())
+
+
+def merged(first: KafkaException | Rows, again: KafkaException | Rows) -> KafkaException | Rows:
+    """The rows of a group that was asked for twice; the values that there are go first."""
+    if isinstance(first, KafkaException):
+        return again
+    if isinstance(again, KafkaException):
+        return {
+            tp: each if each.error is None else Outcome(error=again)
+            for tp, each in first.items()
+        }
+    return {**again, **{tp: each for tp, each in first.items() if each.error is None}}
 
 
 def refusal_of(described: Outcome) -> Any:

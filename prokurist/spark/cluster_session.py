@@ -96,37 +96,35 @@ class ClusterSession:
         client = self._client(None)
         if isinstance(topics, re.Pattern):
             listed = client.list_topics(self.left())
-            found = [
+            fitting = [
                 info
                 for name, infos in listed.items()
                 if topics.fullmatch(name) and not name.startswith("__")
                 for info in infos
             ]
-            if not found:
+            if not fitting:
                 raise UnknownTopicOrPartitionException(
                     f"no topic's whole name matches {topics.pattern!r}"
                 )
-            return _by_partition(found)
+            return _by_partition(fitting)
         wanted = _names_and_partitions(topics)
-        found_by_name: dict[str, dict[TopicPartition, PartitionInfo]] = {}
+        names = {each if isinstance(each, str) else each.topic for each in wanted}
+        listed = client.list_topics(self.left(), topics=names)
         chosen: dict[TopicPartition, PartitionInfo] = {}
         for each in wanted:
             topic = each if isinstance(each, str) else each.topic
-            if topic not in found_by_name:
-                infos = client.partitions_for(topic, self.left())
-                if not infos:
-                    raise UnknownTopicOrPartitionException(
-                        f"the topic {topic!r} does not exist: is its name right?"
-                    )
-                found_by_name[topic] = _by_partition(infos)
+            if not listed.get(topic):
+                raise UnknownTopicOrPartitionException(
+                    f"the topic {topic!r} does not exist: is its name right?"
+                )
+            found = _by_partition(listed[topic])
             if isinstance(each, str):
-                chosen.update(found_by_name[topic])
-            elif each in found_by_name[topic]:
-                chosen[each] = found_by_name[topic][each]
+                chosen.update(found)
+            elif each in found:
+                chosen[each] = found[each]
             else:
                 raise UnknownTopicOrPartitionException(
-                    f"{each} does not exist: {topic} has the partitions 0 to "
-                    f"{len(found_by_name[topic]) - 1}"
+                    f"{each} does not exist: {topic} has the partitions 0 to {len(found) - 1}"
                 )
         return dict(sorted(chosen.items()))
 

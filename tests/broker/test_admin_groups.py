@@ -219,10 +219,15 @@ def test_lag_of_a_group(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> None
 
 
 def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> None:
-    """B619: the list is an error that names it; `partial=True` has the others' groups."""
-    tps = partitions(topic)
+    """B619, B658: it is named, and the groups of the others, with their lag, are there."""
+    described = admin.describe_topics([topic], timeout=30)[topic]
+    tp = next(
+        TopicPartition(topic, each.partition)
+        for each in described.partitions
+        if each.leader is not None and each.leader.id != 2
+    )
     for each in range(12):
-        admin.alter_offsets(f"{topic}-{each}", {tps[0]: 5}, timeout=30).check()
+        admin.alter_offsets(f"{topic}-{each}", {tp: 0}, timeout=30).check()
     listed = {each.group_id: each.coordinator for each in admin.list_groups(timeout=30)}
     mine = {name: listed[name] for name in listed if name.startswith(f"{topic}-")}
     assert len(mine) == 12
@@ -237,6 +242,14 @@ def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> N
         assert isinstance(found.errors[2], TimeoutException)
         names = {each.group_id for each in found}
         assert names >= {name for name, node in mine.items() if node != 2}
+        began = time.monotonic()
+        lags = admin.lag(mine, timeout=4)
+        assert time.monotonic() - began < 5
+        for name, node in mine.items():
+            if node != 2:
+                assert lags[name][tp].committed == OffsetAndMetadata(0)
+            elif name in lags.errors:
+                assert isinstance(lags.errors[name], TimeoutException)
     finally:
         kafka.thaw(2)
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from prokurist import ConfigException, TimeoutException, TopicPartition, errors
+from prokurist.events.clock import MonotonicClock
 from prokurist.spark import DataLossException, OffsetManager, OffsetPlan
+from prokurist.spark.cluster_session import visiting
 from prokurist.testing.broker import EmbeddedBroker
 from tests.embedded.managing import BEGAN, A, B, C, filled, manager
 from tests.stopwatch import Stopwatch
@@ -335,3 +337,15 @@ def test_a_manager_travels_and_shows_no_secret(kafka: EmbeddedBroker) -> None:
     assert offsets.plan("orders", start="earliest").size == 50
     with pytest.raises(ConfigException, match=r"unknown key client\.idd; did"):
         OffsetManager(kafka.bootstrap, client_idd="me")  # type: ignore[call-arg]
+
+
+def test_twenty_topics_are_one_request() -> None:
+    """A plan of many topics costs one Metadata request, and not one for each."""
+    topics = {f"topic-{number}": 1 for number in range(20)}
+    with EmbeddedBroker(1, topics) as broker:
+        keys = {"bootstrap.servers": broker.bootstrap}
+        with visiting("plan", keys, 30, MonotonicClock()) as visit:
+            visit.partitions("topic-0")
+            broker.forget_requests()
+            assert len(visit.partitions(topics)) == 20
+            assert len(broker.requests("Metadata")) == 1

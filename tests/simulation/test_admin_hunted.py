@@ -8,6 +8,7 @@ import pytest
 from prokurist import TopicPartition
 from prokurist.admin import KafkaAdmin, NewTopic, QuotaEntity
 from prokurist.errors import TimeoutException
+from prokurist.testing.cluster.apis import ApiName
 from tests.simulation.test_admin_groups import admin, join, world
 from tests.simulation.world import World
 
@@ -102,3 +103,43 @@ def test_a_silent_coordinator_holds_up_its_own_groups(world: World, admin: Kafka
     results = admin.describe_groups(["billing", "audit", "idle"], timeout=4)
     assert results.errors.keys() == {"audit"}
     assert results.succeeded.keys() == {"billing", "idle"}
+
+
+@pytest.mark.parametrize("api", ["ListGroups", "OffsetFetch", "FindCoordinator"])
+def test_a_silent_coordinator_keeps_no_other_lag(
+    world: World, admin: KafkaAdmin, api: ApiName
+) -> None:
+    """B658: its groups have their own errors by the deadline; the others have their rows."""
+    for group in ("billing", "audit", "idle"):
+        admin.alter_offsets(group, {TopicPartition("orders", 0): 1}).check()
+    began = world.clock.time
+    world.control.drop(api, node=2, times=None)
+    lags = admin.lag(["billing", "audit", "idle"], timeout=4)
+    assert world.clock.time - began <= 4 + 0.1
+    if api == "FindCoordinator":
+        assert not lags.errors  # Another broker tells the coordinators.
+        return
+    assert lags.succeeded.keys() == {"billing", "idle"}
+    assert lags.total("billing") == 0
+    assert isinstance(lags.errors["audit"], TimeoutException)
+    assert "was given 4 s" in str(lags.errors["audit"])
+
+
+def test_a_silent_leader_keeps_no_other_lag(world: World, admin: KafkaAdmin) -> None:
+    """B658: its partitions have their own errors; the group's other rows stand."""
+    tps = [TopicPartition("orders", each) for each in range(3)]
+    admin.alter_offsets("billing", dict.fromkeys(tps, 1)).check()
+    world.control.drop("ListOffsets", node=2, times=None)
+    lags = admin.lag(["billing"], timeout=4)["billing"]
+    assert lags.succeeded
+    assert lags.errors
+    for error in lags.errors.values():
+        assert isinstance(error, TimeoutException)
+        assert "was given 4 s" in str(error)
+
+
+def test_a_coordinator_that_recovers_is_waited_for(world: World, admin: KafkaAdmin) -> None:
+    """B658: a group whose answer comes late in the call's time has its lag."""
+    admin.alter_offsets("audit", {TopicPartition("orders", 0): 1}).check()
+    world.control.drop("ListGroups", node=2, times=1)
+    assert admin.lag(["audit"], timeout=40).total("audit") == 0
