@@ -90,8 +90,29 @@ def leaders_that_move_in_transactions(stage: Stage) -> None:
         read_both(stage, topic, who="a@2")
 
 
+def older_end_that_waits(stage: Stage) -> None:
+    """EndTxn 4 where brokers add partitions: the epoch stays, and a batch comes too early."""
+    producer, here = transactor(stage, "older", grows=True)
+    victim = 2 if here == 3 else 3
+    away, near = stage.placed([victim]), stage.placed([1])
+    producer.init()
+    for topic, node in ((away, victim), (near, 1)):
+        producer.write(topic, who=f"w@{node}")
+    with stage.side.frozen(victim):
+        producer.ask_end(version=4)
+        producer.wait_for_partitions(1)
+        producer.write(near, 0, 1, who="w@1")
+        producer.ask_end(version=5)
+    producer.settle()
+    producer.write(near, 0, 1, who="w@1")
+    producer.end()
+    producer.describe()
+
+
 def markers_that_wait(stage: Stage) -> None:
     """A frozen leader holds the end up: what is asked meanwhile, with all sorts of numbers."""
+    if stage.speaks("EndTxn", 5):
+        older_end_that_waits(stage)
     for grows in protocols(stage):
         producer, here = transactor(stage, "a", grows=grows)
         victim = 2 if here == 3 else 3
