@@ -17,6 +17,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import ClientHealth
+from prokurist.application.instruments import INSTALLED, ReadInstrument, WatchedClient
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import GuardedCall
@@ -124,6 +125,13 @@ class KafkaShareConsumer:
         self._caller = CallRunner(
             clock, side.thread.mailbox, config.default_api_timeout_ms / 1000, side.trace
         )
+        self._instrument: ReadInstrument | None = None
+        if INSTALLED.current is not None:
+            metadata = side.metadata
+            watched = WatchedClient(
+                config, side.client_id, lambda: metadata.cluster, clock.now, config.group_id
+            )
+            self._instrument = INSTALLED.current.of_consumer(watched)
         self._acknowledging = Acknowledging(
             self._caller,
             side.lent,
@@ -300,7 +308,10 @@ class KafkaShareConsumer:
             while True:
                 runs = self._pass(call, most, has_marks=has_marks)
                 if runs:
-                    return ShareRecords(runs, side.lent)
+                    records = ShareRecords(runs, side.lent)
+                    if self._instrument is not None:
+                        self._instrument.received(caller.now() - call.began, records)
+                    return records
                 has_marks = False
                 came = yield from caller.wait(call, call.deadline)
                 if not came and call.deadline.expired(caller.now()):
@@ -374,7 +385,18 @@ class KafkaShareConsumer:
         """
         with self._inside("commit_sync"):
             call = self._caller.call("commit_sync", timeout)
-            return self._caller.drive(self._acknowledging.commit_sync(call))
+            settled: Offsets = {}
+            error: Exception | None = None
+            try:
+                settled = self._caller.drive(self._acknowledging.commit_sync(call))
+            except Exception as raised:
+                error = raised
+                raise
+            finally:
+                if self._instrument is not None:
+                    seconds = self._caller.now() - call.began
+                    self._instrument.acknowledged(seconds, settled, error)
+            return settled
 
     def commit_async(self, callback: AcknowledgeCallback | None = None) -> None:
         """Send all marks, and wait for nothing.

@@ -77,6 +77,7 @@ NAMES = {
     "__version__",
     "errors",
     "metrics",
+    "otel",
     "spark",
     "testing",
     "timeline",
