@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from prokurist.application.driving import Steps
 from prokurist.config.connection import ConnectionKeys
+from prokurist.events.accumulator.implementation import Delivery
 from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
 from prokurist.events.cluster import Cluster
 from prokurist.lazy_dataclasses import dataclass
@@ -149,7 +150,21 @@ INSTALLED: Final = Installed()
 """What clients look at when they are built."""
 
 
-def watched(send: Callable[..., Any], instrument: SendInstrument | None) -> Callable[..., Any]:
+def instrument_of_producer(client: WatchedClient) -> SendInstrument | None:
+    """That of a producer that is being built."""
+    current = INSTALLED.current
+    return None if current is None else current.of_producer(client)
+
+
+def instrument_of_consumer(client: WatchedClient) -> ReadInstrument | None:
+    """That of a consumer that is being built."""
+    current = INSTALLED.current
+    return None if current is None else current.of_consumer(client)
+
+
+def watched(
+    send: Callable[..., Delivery], instrument: SendInstrument | None
+) -> Callable[..., Delivery]:
     """The `send` of an appender, watched where there is an instrument."""
     return send if instrument is None else WatchedSend(send, instrument)
 

@@ -12,7 +12,9 @@ from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace import TracerProvider
 
 from prokurist.application.instruments import INSTALLED, WatchedClient
+from prokurist.otel.current import CURRENT
 from prokurist.otel.names import Names
+from prokurist.otel.processing import process
 from prokurist.otel.reading import ReadSpans
 from prokurist.otel.sending import SendSpans
 from prokurist.otel.tools import Tools
@@ -39,8 +41,6 @@ class Instruments:
 
     def process(self, record: Any, group: str | None) -> AbstractContextManager[object]:
         """See `application.instruments.Instrument`."""
-        from prokurist.otel.processing import process  # noqa: PLC0415 - it asks this module
-
         return process(record, group)
 
     def __repr__(self) -> str:
@@ -73,30 +73,24 @@ def instrument(
             "instrument() with other arguments"
         )
     names = Names()
-    INSTALLED.current = Instruments(
-        Tools(
-            trace.get_tracer("prokurist", VERSION, tracer_provider, names.schema),
-            metrics.get_meter("prokurist", VERSION, meter_provider, names.schema),
-            propagator or propagate.get_global_textmap(),
-            names,
-            keys=record_keys,
-        )
+    tools = Tools(
+        trace.get_tracer("prokurist", VERSION, tracer_provider, names.schema),
+        metrics.get_meter("prokurist", VERSION, meter_provider, names.schema),
+        propagator or propagate.get_global_textmap(),
+        names,
+        keys=record_keys,
     )
+    CURRENT.tools, INSTALLED.current = tools, Instruments(tools)
 
 
 def uninstrument() -> None:
     """Turn it off, for open clients too; nothing happens where it is off."""
-    if (on := tools()) is not None:
-        on.is_on = False
+    tools, CURRENT.tools = CURRENT.tools, None
     INSTALLED.current = None
+    if tools is not None:
+        tools.is_on = False
 
 
 def is_instrumented() -> bool:
     """Return True between `instrument` and `uninstrument`."""
     return INSTALLED.current is not None
-
-
-def tools() -> Tools | None:
-    """The tools of the instrumentation that is on."""
-    current: object = INSTALLED.current
-    return current.tools if isinstance(current, Instruments) else None

@@ -18,7 +18,7 @@ from opentelemetry.trace import (
 
 from prokurist.events.clock import MonotonicClock
 from prokurist.lazy_dataclasses import dataclass
-from prokurist.otel.instrument import tools
+from prokurist.otel.current import CURRENT
 from prokurist.otel.propagation import context_of, link_of
 from prokurist.otel.reading import MOST_LINKS, place_of
 from prokurist.otel.tools import Tools
@@ -42,7 +42,7 @@ def process(record: Any, group: str | None = None) -> AbstractContextManager[Spa
     Returns:
         A context manager of the span.
     """
-    at = tools()
+    at = CURRENT.tools
     if at is None:
         return nothing()
     if hasattr(record, "offset"):

@@ -19,10 +19,9 @@ from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.driving import Steps
 from prokurist.application.health import age
 from prokurist.application.instruments import (
-    INSTALLED,
-    SendInstrument,
     WatchedClient,
     all_taken,
+    instrument_of_producer,
     watched,
 )
 from prokurist.application.monkey_patches import refuse_patched
@@ -157,12 +156,8 @@ class KafkaProducer(EndingCalls):
         )
         self._appender = side.accumulator.appender
         self._appender.slow = self._sending.send
-        self._instrument: SendInstrument | None = None
-        if INSTALLED.current is not None:
-            metadata = side.metadata
-            self._instrument = INSTALLED.current.of_producer(
-                WatchedClient(config, side.client_id, lambda: metadata.cluster, clock.now)
-            )
+        client = WatchedClient(config, side.client_id, lambda: side.metadata.cluster, clock.now)
+        self._instrument = instrument_of_producer(client)
         self._append = watched(self._appender.send, self._instrument)
         self._many = SendingMany(self._accumulator, self._sending)
         self._transactions = None
@@ -246,10 +241,7 @@ class KafkaProducer(EndingCalls):
             ValueError: A partition or timestamp is negative, or there are too many headers.
         """
         if self._user_code is None:
-            delivery: Delivery = self._append(
-                topic, value, key, headers, partition, timestamp, on_delivery
-            )
-            return delivery
+            return self._append(topic, value, key, headers, partition, timestamp, on_delivery)
         # Before code of the user's, and a wait for a network thread that may not be there.
         if self._appender.refusal is not None:
             self._appender.refusal()
@@ -389,32 +381,13 @@ class KafkaProducer(EndingCalls):
                 "send_batch sends bytes as they lie, past serializers, interceptors and "
                 "partitioner.class, which this producer has: use send_many"
             )
+        record = topic, data, columns, partition, on_delivery
         if self._instrument is None:
-            return (yield from self._send_columns(topic, data, columns, partition, on_delivery))
+            return (yield from self._many.send_columns(*record))
         sent = self._instrument.begin_many(topic, None, partition)
-        return (
-            yield from all_taken(
-                sent,
-                self._send_columns(
-                    topic,
-                    data,
-                    replace(columns, own_headers=as_headers(sent.headers)),
-                    partition,
-                    sent.heard(on_delivery),
-                ),
-            )
-        )
-
-    def _send_columns(
-        self,
-        topic: str,
-        data: Any,
-        columns: Columns,
-        partition: int | None,
-        on_delivery: OnDelivery | None,
-    ) -> Steps[Deliveries]:
-        with columns.rows_of(data) as chunks:
-            return (yield from self._many.send(topic, chunks, partition, on_delivery))
+        columns = replace(columns, own_headers=as_headers(sent.headers))
+        record = topic, data, columns, partition, sent.heard(on_delivery)
+        return (yield from all_taken(sent, self._many.send_columns(*record)))
 
     # --- transactions ------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import ClientHealth
-from prokurist.application.instruments import INSTALLED, ReadInstrument, WatchedClient
+from prokurist.application.instruments import WatchedClient, instrument_of_consumer
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import GuardedCall
@@ -125,13 +125,10 @@ class KafkaShareConsumer:
         self._caller = CallRunner(
             clock, side.thread.mailbox, config.default_api_timeout_ms / 1000, side.trace
         )
-        self._instrument: ReadInstrument | None = None
-        if INSTALLED.current is not None:
-            metadata = side.metadata
-            watched = WatchedClient(
-                config, side.client_id, lambda: metadata.cluster, clock.now, config.group_id
-            )
-            self._instrument = INSTALLED.current.of_consumer(watched)
+        client = WatchedClient(
+            config, side.client_id, lambda: side.metadata.cluster, clock.now, config.group_id
+        )
+        self._instrument = instrument_of_consumer(client)
         self._acknowledging = Acknowledging(
             self._caller,
             side.lent,
