@@ -56,7 +56,7 @@ ROWS: tuple[Metric[ConsumerReading], ...] = (
     ),
     counter(
         "prokurist_workers_attempts_total",
-        "Attempts of workers, by result: done; retried, where another one follows; dead, with a "
+        "Attempts of workers, by result: done; retried, where another follows; dead, with a "
         "dead letter; failed, which ends the run; given_up, of a partition that has gone.",
         results,
         "result",
