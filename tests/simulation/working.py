@@ -25,7 +25,7 @@ def keyed(
     dead: int = 0,
     random: Random | None = None,
 ) -> World:
-    """A world with records whose keys take turns, or come at random, and a topic for dead ones."""
+    """A world with records whose keys take turns, or come at random; a topic for dead ones."""
     world = World(topics={"orders": partitions, **({"orders.dead": dead} if dead else {})})
     world.control.configure_groups(GroupSettings(consumer_heartbeat_interval=3.0))
     for number in range(partitions):
@@ -51,6 +51,7 @@ class Ledger:
         keys: The key of each record that has begun.
         done: Records that were worked on, or are dead letters.
         begun: Each attempt, in order.
+        faults: What has broken a rule; an error of a handler would only be tried again.
     """
 
     def __init__(self, world: World) -> None:
@@ -58,6 +59,7 @@ class Ledger:
         self.keys: dict[Place, Any] = {}
         self.done: set[Place] = set()
         self.begun: list[Place] = []
+        self.faults: list[str] = []
         self._running: set[tuple[object, TopicPartition, Any]] = set()
 
     def begins(self, worker: object, record: ConsumerRecord) -> None:
@@ -66,14 +68,16 @@ class Ledger:
         self.begun.append(place)
         self.keys[place] = key = bytes(record.key)
         running = worker, tp, key
-        assert running not in self._running, f"{place}: another one of its key runs"
+        if running in self._running:
+            self.faults.append(f"{place}: another one of its key runs")
         self._running.add(running)
         before = [
             each
             for each, its in self.keys.items()
             if each[0] == tp and each[1] < offset and its == key
         ]
-        assert set(before) <= self.done, f"{place} begins before one of its key is done"
+        if not set(before) <= self.done:
+            self.faults.append(f"{place} begins before one of its key is done")
 
     def ends(self, worker: object, record: ConsumerRecord, *, well: bool) -> None:
         """An attempt has ended."""
@@ -92,7 +96,8 @@ class Ledger:
         for number in range(len(topic.partitions)):
             tp = TopicPartition("orders", number)
             for offset in range(committed(self.world, tp) or 0):
-                assert (tp, offset) in self.done, f"{tp} @ {offset} is committed, and not done"
+                if (tp, offset) not in self.done:
+                    self.faults.append(f"{tp} @ {offset} is committed, and not done")
 
 
 class Letters:
