@@ -78,6 +78,7 @@ NAMES = {
     "errors",
     "metrics",
     "otel",
+    "parallel",
     "spark",
     "testing",
     "timeline",
