@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from prokurist import admin as admin
     from prokurist import errors as errors
     from prokurist import metrics as metrics
+    from prokurist import otel as otel
+    from prokurist import parallel as parallel
     from prokurist import spark as spark
     from prokurist import testing as testing
     from prokurist import timeline as timeline
@@ -127,6 +129,8 @@ __all__ = [
     "admin",
     "errors",
     "metrics",
+    "otel",
+    "parallel",
     "spark",
     "testing",
     "timeline",
@@ -187,7 +191,9 @@ _HOMES = {
 }
 """Module of each name; `test_exports` keeps them equal to the names that type checkers see."""
 
-_ROOMS = frozenset({"admin", "errors", "metrics", "spark", "testing", "timeline"})
+_ROOMS = frozenset(
+    {"admin", "errors", "metrics", "otel", "parallel", "spark", "testing", "timeline"}
+)
 
 
 def __getattr__(name: str) -> Any:

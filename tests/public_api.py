@@ -53,6 +53,8 @@ MODULES: Final = (
     "prokurist.metrics",
     "prokurist.spark",
     "prokurist.testing.kafka",
+    "prokurist.otel",
+    "prokurist.parallel",
     "prokurist.timeline",
 )
 """The public modules that list their names in `__all__`."""

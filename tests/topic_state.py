@@ -57,6 +57,10 @@ KEPT: Final[Mapping[str, Kept]] = {
     "LagAges._clients": kept("no longer assigned, or another id, at the next reading", GONE),
     "ConsumerReading._ages": kept("the end of the reading"),
     "Partitions.listed": kept("the end of the reading"),
+    # --- what workers hold, and instruments ------------------------------------------------
+    "Schedule._lanes": kept("worked on; given away, unless it runs"),
+    "WorkersCore._paused": kept("resumed, or given away"),
+    "SendSpans._measured": kept("never: 10 000 at most, of one producer"),
     # --- what a share consumer holds -----------------------------------------------------
     "AcknowledgeOutcome._done": kept("told, or the end of the call"),
     "AcknowledgeOutcome._refused": kept("told, or the end of the call"),

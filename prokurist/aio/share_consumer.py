@@ -131,7 +131,7 @@ class KafkaShareConsumer(ShareCore):
         """As `prokurist.KafkaShareConsumer.commit_sync`; the task that reads runs callbacks."""
         with self._caller.awaiting("commit"):
             call = self._caller.call("commit", timeout)
-            return await drive(self._acknowledging.commit_sync(call), self._caller.now)
+            return await drive(self._commit(call), self._caller.now)
 
     def commit_async(self, callback: AcknowledgeCallback | None = None) -> None:
         """As `prokurist.KafkaShareConsumer.commit_async`; it may be a coroutine function.

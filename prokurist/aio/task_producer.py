@@ -61,7 +61,7 @@ class TaskProducer(KafkaProducer):
     @property
     def quick_append(self) -> Callable[..., Any] | None:
         """`append` itself where no code of the user's is in its way."""
-        return self._appender.send if self._user_code is None else None
+        return self._append if self._user_code is None else None
 
     def append(
         self,
@@ -76,11 +76,11 @@ class TaskProducer(KafkaProducer):
         """Append a record: its delivery, or the steps to it."""
         record = topic, value, key, headers, partition, timestamp, on_delivery
         if self._user_code is None:
-            return self._appender.send(*record)
+            return self._append(*record)
         if self._appender.refusal is not None:
             self._appender.refusal()
         require_callback(on_delivery)
-        return self._user_code.send(self._appender.send, *record)
+        return self._user_code.send(self._append, *record)
 
     def send_many_steps(
         self,

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.driving import Run, Steps
+from prokurist.application.instruments import ReadInstrument
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.errors import CommitFailedException, KafkaException, TimeoutException
 from prokurist.events.application_events import AutoCommit
@@ -51,6 +52,7 @@ class AutoCommitter:
         member_identity: The member's identity.
         interval: Seconds between two commits; None for none at all.
         on_committed: The user's callback for ended commits.
+        instrument: Watches commits; None where nothing does.
 
     Attributes:
         due: When the interval is over; infinite without automatic commits.
@@ -64,6 +66,7 @@ class AutoCommitter:
         member_identity: MemberIdentity,
         interval: float | None,
         on_committed: OnCommitted | None = None,
+        instrument: ReadInstrument | None = None,
     ) -> None:
         self._caller = caller
         self._committable = committable
@@ -71,6 +74,7 @@ class AutoCommitter:
         self._member_identity = member_identity
         self._interval = math.inf if interval is None else interval
         self._on_committed = on_committed
+        self._instrument = instrument
         self._under_way: list[tuple[Call, Offsets]] = []
         self._seen = 0
         self.due: float = math.inf
@@ -167,10 +171,17 @@ class AutoCommitter:
                     kind_of_error=kind,
                     next=self._what_follows(offsets, error),
                 )
+                self._settled(call, offsets, error)
                 yield from self._call_back(offsets, error)
             else:
+                self._settled(call, offsets, None)
                 if committed:
                     yield from self._succeeded(committed)
+
+    def _settled(self, call: Call, offsets: Offsets, error: KafkaException | None) -> None:
+        if self._instrument is not None and offsets:
+            seconds = self._caller.now() - call.began
+            self._instrument.settled(seconds, offsets, error, waited=False)
 
     def _what_follows(self, offsets: Offsets, error: KafkaException) -> str:
         """Describe the effect of a failed commit: replaced by the next one, or not."""
@@ -260,12 +271,15 @@ class AutoCommitter:
         try:
             committed = call.result()
         except TimeoutException as late:
+            self._settled(call, offsets, late)
             yield from self._unsaved(
                 offsets, "before the last offsets were known to be committed", late
             )
         except KafkaException as error:
+            self._settled(call, offsets, error)
             yield from self._unsaved(offsets, "without committing the last offsets", error)
         else:
+            self._settled(call, offsets, None)
             yield from self._succeeded(committed)
 
     def _commit(self, identity: Identity) -> None:

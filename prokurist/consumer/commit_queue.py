@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.driving import Run, Steps
+from prokurist.application.instruments import ReadInstrument
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commits_under_way import MOST_PENDING, CommitsUnderWay
 from prokurist.consumer.interceptors import Interceptors
@@ -47,6 +48,7 @@ class CommitQueue:
         member_identity: The member's identity.
         committable: Offsets of the assigned partitions.
         on_committed: The callback of asynchronous commits that have none of their own.
+        instrument: Watches commits; None where nothing does.
     """
 
     operation = "commit_sync"
@@ -60,6 +62,7 @@ class CommitQueue:
         member_identity: MemberIdentity,
         committable: Committable,
         on_committed: CommitCallback | None = None,
+        instrument: ReadInstrument | None = None,
     ) -> None:
         self._caller = caller
         self._auto = auto
@@ -67,6 +70,7 @@ class CommitQueue:
         self._member_identity = member_identity
         self._committable = committable
         self._on_committed = on_committed
+        self._instrument = instrument
         self._line: deque[tuple[Call, Offsets, CommitCallback | None]] = deque()
         self._under_way = CommitsUnderWay()
 
@@ -95,9 +99,11 @@ class CommitQueue:
             if not offsets and in_time:
                 call.finish()
             yield from self._caller.answer(call)
-        except BaseException:
+        except BaseException as error:
             self._caller.abandon(call)
+            self._settled(call, offsets, error)
             raise
+        self._settled(call, offsets, None)
         if offsets:
             self._succeeded(offsets)
         if raised is not None:
@@ -153,6 +159,7 @@ class CommitQueue:
         while self._line and self._line[0][0] is not before and not self._line[0][0].is_open:
             call, offsets, callback = self._line.popleft()
             error = outcome(call)
+            self._settled(call, offsets, error, waited=False)
             if error is None and offsets:
                 self._succeeded(offsets)
             if callback is not None:
@@ -161,6 +168,13 @@ class CommitQueue:
             elif error is not None:
                 kind = type(error).__name__
                 self._caller.trace.emit(ASYNC_COMMIT_FAILED, error=error, kind_of_error=kind)
+
+    def _settled(
+        self, call: Call, offsets: Offsets, error: BaseException | None, *, waited: bool = True
+    ) -> None:
+        if self._instrument is not None and offsets:
+            seconds = self._caller.now() - call.began
+            self._instrument.settled(seconds, offsets, error, waited=waited)
 
     def _succeeded(self, offsets: Offsets) -> None:
         self._committable.note_committed(offsets)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from prokurist.config import ConsumerConfig
 from prokurist.events.counter_types import Family
+from prokurist.events.work_counters import WorkCounters
 
 if TYPE_CHECKING:
     from prokurist.application.call_runner import CallRunner
@@ -43,9 +44,10 @@ class CountedConsumer:
         caller: The application's side.
         topics: Counters of returned records, by topic.
         started: When it was built, in milliseconds since the epoch; None in virtual time.
+        workers: Counters of its workers; None where it has none.
     """
 
-    __slots__ = ("__weakref__", "caller", "config", "side", "started", "topics")
+    __slots__ = ("__weakref__", "caller", "config", "side", "started", "topics", "workers")
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class CountedConsumer:
     ) -> None:
         self.config: ConsumerConfig = config
         self.started: int | None = None
+        self.workers: WorkCounters | None = None
         self.side: ConsumerSide = side
         self.caller: CallRunner = caller
         self.topics: Family[Consumed] = topics

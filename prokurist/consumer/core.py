@@ -18,6 +18,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import age
+from prokurist.application.instruments import WatchedClient, instrument_of_consumer
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import PROCESS, STEADY
@@ -142,6 +143,10 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
         self._hand = make_hand(steady, NOTHING, clock.now)
         STEADY.add(self._caller)
         self._interceptors = Interceptors(config.interceptor_classes, side.trace)
+        client = WatchedClient(
+            config, side.client_id, lambda: side.metadata.cluster, clock.now, config.group_id
+        )
+        self._instrument = instrument_of_consumer(client)
         interval = config.auto_commit_interval_ms / 1000
         self._auto = AutoCommitter(
             self._caller,
@@ -150,6 +155,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._member_identity,
             interval if config.enable_auto_commit else None,
             config.on_committed,
+            self._instrument,
         )
         self._commits = self._commits_type(
             self._caller,
@@ -158,6 +164,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._member_identity,
             self._committable,
             config.on_committed,
+            self._instrument,
         )
         self._listeners = Listeners(
             self._caller, self._background, self._auto, self._assigned, self._member_identity

@@ -41,7 +41,7 @@ class Iteration(Polling):
         call = None
         while record is None:
             call = self._caller.call(operation, seconds) if call is None else call.again()
-            lend = partial(self._collector.lend, self._interceptors.on_consume)
+            lend = partial(self._collector.lend, partial(self._received, call))
             lent = yield from self._await_records(call, lend)
             if lent is None:
                 return None

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.driving import Steps
+from prokurist.application.instruments import ReadInstrument
 from prokurist.consumer.arguments import partition_in, partitions_in
 from prokurist.consumer.auto_commit import AutoCommitter
 from prokurist.consumer.commit_queue import CommitQueue
@@ -62,6 +63,7 @@ class Polling:
     _collector: FetchCollector
     _interceptors: Interceptors
     _obstacles: Obstacles
+    _instrument: ReadInstrument | None
 
     def _position(self, tp: TopicPartition, timeout: float | timedelta | None) -> Steps[int]:
         call = self._caller.call("position", timeout, partitions=(tp,))
@@ -142,6 +144,12 @@ class Polling:
         records = yield from self._await_records(call, collect)
         if records is None:
             return ConsumerRecords(why_empty=self._obstacles.look)
+        return self._received(call, records)
+
+    def _received(self, call: Call, records: ConsumerRecords) -> ConsumerRecords:
+        """Show records that are returned to the instrument, and to interceptors."""
+        if self._instrument is not None:
+            self._instrument.received(self._caller.now() - call.began, records)
         return self._interceptors.on_consume(records)
 
     def _poll_more(self, seconds: float, most: int | None) -> Steps[ConsumerRecords]:
@@ -154,7 +162,7 @@ class Polling:
         records = yield from self._await_records(call, collect, attends=False)
         if records is None:
             return ConsumerRecords(why_empty=self._obstacles.look)
-        return self._interceptors.on_consume(records)
+        return self._received(call, records)
 
     def take_back(self) -> None:
         """Have the records of the last poll, or of `next`, come again: they were not worked on.

@@ -14,6 +14,7 @@ from prokurist.metrics import (
     of_producer,
     of_share,
     of_spark,
+    of_workers,
 )
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.queries import QueryReading
@@ -31,7 +32,10 @@ OF_CLIENTS: Final[tuple[Metric[ClientReading], ...]] = (
 )
 """Those of every client."""
 
-OF_CONSUMERS: Final[tuple[Metric[ConsumerReading], ...]] = of_consumer.ROWS
+OF_CONSUMERS: Final[tuple[Metric[ConsumerReading], ...]] = (
+    *of_consumer.ROWS,
+    *of_workers.ROWS,
+)
 """Those that only consumers have."""
 
 OF_PRODUCERS: Final[tuple[Metric[ProducerReading], ...]] = of_producer.ROWS

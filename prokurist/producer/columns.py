@@ -27,12 +27,14 @@ class Columns:
         key: Their keys; need not be there by its usual name.
         headers: Their headers; None where they have none.
         timestamp: Their timestamps; a number for all of them, None for now.
+        own_headers: The headers of each record, encoded, where no column has them.
     """
 
     value: str
     key: str
     headers: str | None
     timestamp: str | int | None
+    own_headers: bytes = NO_HEADERS
 
     @contextmanager
     def rows_of(self, data: Any) -> Iterator[Sequence[Rows]]:
@@ -76,7 +78,7 @@ class Columns:
         keys = None
         if self.key in names or self.key != OPTIONAL:
             keys = taken(self.key, arrow.byte_strings)
-        headers = NO_HEADERS
+        headers = self.own_headers
         if self.headers is not None:
             headers = taken(self.headers, arrow.packed_headers)
         timestamps: array[int] | int | None = None
@@ -102,7 +104,7 @@ class Columns:
             len(columns.offsets),
             taken(self.key),
             taken(self.value),
-            NO_HEADERS if self.headers is None else taken(self.headers),
+            self.own_headers if self.headers is None else taken(self.headers),
             taken(self.timestamp) if isinstance(self.timestamp, str) else self.timestamp,
         )
 

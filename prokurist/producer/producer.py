@@ -7,6 +7,7 @@ network thread's, which also runs delivery callbacks.
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import repeat
@@ -17,6 +18,12 @@ from prokurist.application import at_exit
 from prokurist.application.caller_counters import CallerCounters
 from prokurist.application.driving import Steps
 from prokurist.application.health import age
+from prokurist.application.instruments import (
+    WatchedClient,
+    all_taken,
+    instrument_of_producer,
+    watched,
+)
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.application.peers_words import PRODUCER_WORDS, no_attribute
@@ -30,6 +37,7 @@ from prokurist.config import ProducerConfig
 from prokurist.errors import IllegalStateException
 from prokurist.errors.local_variables import without_locals
 from prokurist.events.accumulator.accumulator import RecordAccumulator
+from prokurist.events.accumulator.appending import as_headers
 from prokurist.events.accumulator.deliveries import Deliveries
 from prokurist.events.accumulator.implementation import Delivery, Sender
 from prokurist.events.accumulator.record_metadata import OnDelivery, require_callback
@@ -148,6 +156,9 @@ class KafkaProducer(EndingCalls):
         )
         self._appender = side.accumulator.appender
         self._appender.slow = self._sending.send
+        client = WatchedClient(config, side.client_id, lambda: side.metadata.cluster, clock.now)
+        self._instrument = instrument_of_producer(client)
+        self._append = watched(self._appender.send, self._instrument)
         self._many = SendingMany(self._accumulator, self._sending)
         self._transactions = None
         if self._accumulator.transaction is not None:
@@ -175,7 +186,8 @@ class KafkaProducer(EndingCalls):
             trace=side.trace,
         )
         self._user_code = code if code.is_there else None
-        if self._user_code is None and type(self).send is SEND:
+        is_plain = self._user_code is None and self._instrument is None
+        if is_plain and type(self).send is SEND:
             # The way of each record is then without this class; neither a subclass nor what
             # instruments `send` is passed by.
             vars(self)["send"] = Sender(self._appender, self).send
@@ -229,15 +241,13 @@ class KafkaProducer(EndingCalls):
             ValueError: A partition or timestamp is negative, or there are too many headers.
         """
         if self._user_code is None:
-            return self._appender.send(
-                topic, value, key, headers, partition, timestamp, on_delivery
-            )
+            return self._append(topic, value, key, headers, partition, timestamp, on_delivery)
         # Before code of the user's, and a wait for a network thread that may not be there.
         if self._appender.refusal is not None:
             self._appender.refusal()
         require_callback(on_delivery)
         record = topic, value, key, headers, partition, timestamp, on_delivery
-        return self._drive(self._user_code.send(self._appender.send, *record))
+        return self._drive(self._user_code.send(self._append, *record))
 
     def send_many(
         self,
@@ -289,6 +299,23 @@ class KafkaProducer(EndingCalls):
         on_delivery: OnDelivery | None,
     ) -> Steps[Deliveries]:
         require_callback(on_delivery)
+        record = headers, partition, timestamp, on_delivery
+        if self._instrument is None:
+            return (yield from self._send_listed(topic, values, keys, *record))
+        sent = self._instrument.begin_many(topic, headers, partition)
+        record = sent.headers, partition, timestamp, sent.heard(on_delivery)
+        return (yield from all_taken(sent, self._send_listed(topic, values, keys, *record)))
+
+    def _send_listed(
+        self,
+        topic: str,
+        values: Iterable[Any],
+        keys: Iterable[Any] | None,
+        headers: "Headers",
+        partition: int | None,
+        timestamp: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Steps[Deliveries]:
         if self._user_code is None:
             rows = rows_of(values, keys, headers, timestamp)
             return (yield from self._many.send(topic, [rows], partition, on_delivery))
@@ -354,8 +381,13 @@ class KafkaProducer(EndingCalls):
                 "send_batch sends bytes as they lie, past serializers, interceptors and "
                 "partitioner.class, which this producer has: use send_many"
             )
-        with columns.rows_of(data) as chunks:
-            return (yield from self._many.send(topic, chunks, partition, on_delivery))
+        record = topic, data, columns, partition, on_delivery
+        if self._instrument is None:
+            return (yield from self._many.send_columns(*record))
+        sent = self._instrument.begin_many(topic, None, partition)
+        columns = replace(columns, own_headers=as_headers(sent.headers))
+        record = topic, data, columns, partition, sent.heard(on_delivery)
+        return (yield from all_taken(sent, self._many.send_columns(*record)))
 
     # --- transactions ------------------------------------------------------------------------
 

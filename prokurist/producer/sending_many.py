@@ -23,6 +23,7 @@ from prokurist.events.accumulator.implementation import Delivery, Places
 from prokurist.events.accumulator.record_metadata import OnDelivery
 from prokurist.events.accumulator.rows import Rows
 from prokurist.events.clock import Deadline
+from prokurist.producer.columns import Columns
 from prokurist.producer.sending import Sending
 from prokurist.producer.user_code import ProducerRecord, UserCode
 from prokurist.types import counted, require_int
@@ -70,6 +71,18 @@ class SendingMany:
                 break
             behind += rows.count
         return Deliveries(self._accumulator, places, given, error)
+
+    def send_columns(
+        self,
+        topic: str,
+        data: Any,
+        columns: Columns,
+        partition: int | None,
+        on_delivery: OnDelivery | None,
+    ) -> Steps[Deliveries]:
+        """Append the records of a table."""
+        with columns.rows_of(data) as chunks:
+            return (yield from self.send(topic, chunks, partition, on_delivery))
 
     def _send_chunk(
         self,

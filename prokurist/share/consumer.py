@@ -176,7 +176,7 @@ class KafkaShareConsumer(ShareCore):
         """
         with self._inside("commit_sync"):
             call = self._caller.call("commit_sync", timeout)
-            return self._caller.drive(self._acknowledging.commit_sync(call))
+            return self._caller.drive(self._commit(call))
 
     def commit_async(self, callback: AcknowledgeCallback | None = None) -> None:
         """Send all marks, and wait for nothing.

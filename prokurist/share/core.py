@@ -14,6 +14,7 @@ from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
 from prokurist.application.health import ClientHealth
+from prokurist.application.instruments import WatchedClient, instrument_of_consumer
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
 from prokurist.assembly.share import ShareSide, open_share_side
@@ -30,7 +31,7 @@ from prokurist.events.positions import PositionRequest
 from prokurist.events.trace import Trace
 from prokurist.records.allocator import keep_free_memory
 from prokurist.records.consumer_records import Run
-from prokurist.share.acknowledging import Acknowledging
+from prokurist.share.acknowledging import Acknowledging, Offsets
 from prokurist.share.closing import ShareClosing, Thread
 from prokurist.share.collecting import Piece, ShareCollector
 from prokurist.share.records import ShareRecord, ShareRecords, batch_of
@@ -107,6 +108,10 @@ class ShareCore:
         self._caller = self._runner_type(
             clock, side.thread.mailbox, config.default_api_timeout_ms / 1000, side.trace
         )
+        client = WatchedClient(
+            config, side.client_id, lambda: side.metadata.cluster, clock.now, config.group_id
+        )
+        self._instrument = instrument_of_consumer(client)
         self._acknowledging = self._acknowledging_type(
             self._caller,
             side.lent,
@@ -184,7 +189,10 @@ class ShareCore:
             while True:
                 runs = self._pass(call, most, has_marks=has_marks)
                 if runs:
-                    return ShareRecords(runs, side.lent)
+                    records = ShareRecords(runs, side.lent)
+                    if self._instrument is not None:
+                        self._instrument.received(caller.now() - call.began, records)
+                    return records
                 has_marks = False
                 came = yield from caller.wait(call, call.deadline)
                 if not came and call.deadline.expired(caller.now()):
@@ -201,6 +209,19 @@ class ShareCore:
             now = caller.now()
             side.poll_activity.leave(now)
             caller.counters.polled(call, now)
+
+    def _commit(self, call: Call) -> Steps[Offsets]:
+        settled: Offsets = {}
+        error: Exception | None = None
+        try:
+            settled = yield from self._acknowledging.commit_sync(call)
+        except Exception as raised:
+            error = raised
+            raise
+        finally:
+            if self._instrument is not None:
+                self._instrument.acknowledged(self._caller.now() - call.began, settled, error)
+        return settled
 
     def _pass(
         self, call: Call, most: int | None, *, has_marks: bool

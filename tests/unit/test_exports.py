@@ -77,6 +77,8 @@ NAMES = {
     "__version__",
     "errors",
     "metrics",
+    "otel",
+    "parallel",
     "spark",
     "testing",
     "timeline",

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import prokurist
-from prokurist import errors, metrics, spark, timeline
+from prokurist import errors, metrics, otel, parallel, spark, timeline
 from tests.public_api import ROOT, TEXT
 
 ADVICE = """\
@@ -43,7 +43,7 @@ def test_every_public_name_stands_in_the_text() -> None:
     """Each name of `__all__` has a line, and no line has an address or a folder in it."""
     text = TEXT.read_text("utf-8")
     names = {re.split(r"[(: ]", line)[0] for line in text.splitlines()}
-    for module in (prokurist, errors, metrics, spark, timeline):
+    for module in (prokurist, errors, metrics, otel, parallel, spark, timeline):
         missing = [each for each in module.__all__ if f"{module.__name__}.{each}" not in names]
         assert missing == []
     assert " at 0x" not in text

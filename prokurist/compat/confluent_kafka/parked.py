@@ -13,6 +13,7 @@ thread, so none loses a message or sends it twice.
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import Final, NamedTuple, TypeAlias
 
 from prokurist.compat.confluent_kafka.error import KafkaError
@@ -37,6 +38,7 @@ class Parcel(NamedTuple):
     Attributes:
         sent: Hears how it ends.
         since: When it was produced.
+        context: The context variables of the code that has produced it.
     """
 
     topic: str
@@ -47,6 +49,7 @@ class Parcel(NamedTuple):
     timestamp: int
     sent: Sent
     since: float
+    context: Context
 
     @property
     def place(self) -> RecordMetadata:

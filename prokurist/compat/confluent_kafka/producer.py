@@ -5,6 +5,7 @@ Thread: any thread sends; delivery callbacks run on the one that calls `poll` or
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -153,7 +154,15 @@ class Producer(Transacting):
         on_delivery = on_delivery or callback or self._settings.on_delivery
         sent = Sent(self._ended, self._now, raw_key, raw_value, on_delivery)
         parcel = Parcel(
-            topic, raw_value, raw_key, pairs, partition, timestamp, sent, self._now()
+            topic,
+            raw_value,
+            raw_key,
+            pairs,
+            partition,
+            timestamp,
+            sent,
+            self._now(),
+            copy_context(),
         )
         self._waiting.add(sent)
         try:
@@ -190,7 +199,7 @@ class Producer(Transacting):
             The reason why there is no room for it; None where it is sent or has failed.
         """
         try:
-            refusal = self._send(parcel)
+            refusal = parcel.context.run(self._send, parcel)
         except KafkaException as error:
             failure = error.args[0]
         except OurException as error:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from queue import SimpleQueue
 
 import pytest
@@ -45,7 +46,7 @@ class Broker:
     def parcel(self, value: bytes, topic: str = "orders") -> Parcel:
         """A message."""
         sent = Sent(self.ended, lambda: self.time, None, value, None)
-        return Parcel(topic, value, None, None, -1, 0, sent, self.time)
+        return Parcel(topic, value, None, None, -1, 0, sent, self.time, copy_context())
 
 
 @pytest.fixture
