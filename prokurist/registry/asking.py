@@ -25,6 +25,8 @@ from prokurist.lazy_dataclasses import dataclass
 LONGEST_WORDS: Final = 300
 """Characters of a registry's text that an error quotes."""
 LEAST: Final = 0.001
+"""Seconds below which no request is begun."""
+NOT_ASKED: Final = "its turn did not come"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class Asking:
                 url = self._urls[at]
                 left = deadline.remaining(self._clock.now())
                 if left <= LEAST:
-                    failures.append(f"{url}: its turn did not come")
+                    failures.append(f"{url}: {NOT_ASKED}")
                     continue
                 try:
                     answer = self._send(url, question, left / (len(self._urls) - number))
@@ -137,6 +139,11 @@ class Asking:
                     continue
                 self._answered(at)
                 return read(url, question, answer)
+            if all(each.endswith(NOT_ASKED) for each in failures) and not refused:
+                raise SchemaRegistryUnavailableException(
+                    f"the time was over before the schema registry was asked about "
+                    f"{question.what}{self._last and f' ({self._last})'}"
+                )
             if not refused:
                 self._failed("; ".join(failures), question, deadline)
 
@@ -147,7 +154,7 @@ class Asking:
             SchemaRegistryUnavailableException: It ends after the deadline.
         """
         while (left := self._rests_until - self._clock.now()) > 0:
-            if self._rests_until >= deadline.at:
+            if self._rests_until + LEAST >= deadline.at:
                 raise SchemaRegistryUnavailableException(
                     f"the schema registry was not asked about {question.what}: it has failed "
                     f"{self._failures} times in a row, and is asked again in {left:.1f} s "

@@ -270,7 +270,7 @@ def checked_class(message: type[Message]) -> type[Message]:
     Raises:
         ConfigException: It is none of Protobuf.
     """
-    if not isinstance(message, type) or not issubclass(message, Message):
+    if not issubclass(message, Message):
         raise ConfigException(f"{message!r} is no class of Protobuf messages")
     return message
 

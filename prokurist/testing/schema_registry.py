@@ -5,16 +5,17 @@ Thread: its own, one for each request; what a test reads and sets may be touched
 
 import json
 import re
-import ssl
 import threading
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from prokurist.lazy_dataclasses import dataclass
+from prokurist.testing.server_tls import server_context
 
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 LOOK: Final = 0.02
@@ -65,6 +66,8 @@ class EmbeddedSchemaRegistry:
     Args:
         basic: A name and a password that requests need.
         certificate: PEM file with a certificate and its key, to serve `https`.
+        client_authority: PEM file of the authority that vouches for clients, which then need
+            certificates.
 
     Attributes:
         url: Where it answers.
@@ -78,7 +81,11 @@ class EmbeddedSchemaRegistry:
     """
 
     def __init__(
-        self, *, basic: tuple[str, str] | None = None, certificate: str | None = None
+        self,
+        *,
+        basic: tuple[str, str] | None = None,
+        certificate: Path | None = None,
+        client_authority: Path | None = None,
     ) -> None:
         self.schemas: list[KeptSchema] = []
         self.subjects: dict[str, list[int]] = {}
@@ -95,8 +102,7 @@ class EmbeddedSchemaRegistry:
         scheme = "http"
         if certificate is not None:
             scheme = "https"
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
+            context = server_context(certificate, client_authority)
             # The handshake is the handler's, at its first read, on a thread of its own.
             self._server.socket = context.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
