@@ -89,6 +89,10 @@ from prokurist.errors.tree import (
     RecordDeserializationException,
     RetriableCommitFailedException,
     RetriableException,
+    SchemaNotFoundException,
+    SchemaRefusedException,
+    SchemaRegistryException,
+    SchemaRegistryUnavailableException,
     SerializationException,
     TransactionAbortedException,
     TransactionTimedOutException,
@@ -123,6 +127,11 @@ ADVICE: Final[Mapping[type[KafkaException], str]] = MappingProxyType(
         "`health`, `metrics` and `repr` may come from others.",
         ForkedClientError: "Build a client in the child, after the fork.",
         WakeupException: "Do what the wakeup was for: end the loop, mostly.",
+        SchemaRegistryException: "Read the text: it has the registry's own words.",
+        SchemaNotFoundException: "Register the schema, or look at the URL and the subject.",
+        SchemaRefusedException: "Change the schema, the compatibility of the subject, or the "
+        "credentials.",
+        SchemaRegistryUnavailableException: "Try again; where it lasts, look at the registry.",
         SerializationException: "Look at the value, and at what was to read or write it.",
         RecordDeserializationException: "`seek(error.partition, error.offset + 1)` leaves the "
         "record out; its bytes are `error.key` and `error.value`.",

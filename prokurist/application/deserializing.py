@@ -3,6 +3,9 @@
 Thread: the application's, inside a `poll`. A deserializer is a callable of the bytes, of the
 topic and the bytes, or of the topic, the headers and the bytes; or an object whose method
 `deserialize` is one of the latter two. It is never called for null, which stays null.
+
+An object whose `deserialize_now` raises `Pending` has its record come later, where the client
+can wait for that; elsewhere its `deserialize` waits.
 """
 
 from collections.abc import Callable
@@ -11,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from prokurist.application.user_callables import needed_by
 from prokurist.errors import RecordDeserializationException
+from prokurist.events.pending import Pending
 from prokurist.records.consumer_records import ConsumerRecord, DeserializedRun
 from prokurist.records.run import RecordRun
 from prokurist.types import TopicPartition
@@ -25,11 +29,14 @@ class Deserializers:
     Args:
         key: The user's for keys; None to leave them bytes.
         value: The same for values.
+        may_pend: True if the client takes `Pending` for an error of `made`.
     """
 
-    def __init__(self, key: object | None, value: object | None) -> None:
-        self._key = None if key is None else of_record_and_bytes(key)
-        self._value = None if value is None else of_record_and_bytes(value)
+    def __init__(
+        self, key: object | None, value: object | None, *, may_pend: bool = False
+    ) -> None:
+        self._key = None if key is None else of_record_and_bytes(key, may_pend=may_pend)
+        self._value = None if value is None else of_record_and_bytes(value, may_pend=may_pend)
 
     @property
     def are_there(self) -> bool:
@@ -40,13 +47,13 @@ class Deserializers:
         """Deserialize a run of records, up to the first one that fails.
 
         Returns:
-            The records made so far, and the error that ended it.
+            The records made so far, and the error that ended it, or `Pending`.
         """
         records: list[ConsumerRecord] = []
         try:
             for record in run:
                 records.append(self._one(record))  # noqa: PERF401 - those before a failure are kept
-        except RecordDeserializationException as error:
+        except (RecordDeserializationException, Pending) as error:
             rest = type(run)(run.columns, run.start, run.start + len(records))
             return DeserializedRun(rest, records), error
         return DeserializedRun(run, records), None
@@ -60,6 +67,8 @@ class Deserializers:
             made_value = (
                 value if self._value is None or value is None else self._value(record, value)
             )
+        except Pending:
+            raise
         except Exception as error:
             tp = TopicPartition(record.topic, record.partition)
             raise RecordDeserializationException(
@@ -77,9 +86,11 @@ class Deserializers:
         return f"Deserializers({self._key}, {self._value})"
 
 
-def of_record_and_bytes(given: object) -> Deserialize:
+def of_record_and_bytes(given: object, *, may_pend: bool = False) -> Deserialize:
     """A deserializer of any form, as a function of the record and the bytes."""
     method = getattr(given, "deserialize", None)
+    if may_pend:
+        method = getattr(given, "deserialize_now", method)
     if method is not None:
         # An object's method takes the topic in any case, as Java's does.
         return partial(FORMS[max(2, needed_by(method))], method)

@@ -15,6 +15,7 @@ from prokurist.events.trace import UNREAD, Trace
 
 if TYPE_CHECKING:
     from prokurist.network_thread.connections.authentication import Authenticator
+    from prokurist.network_thread.io.cloud_service import CloudService
     from prokurist.network_thread.io.tls import Tls
     from prokurist.network_thread.io.token_endpoint import TokenEndpoint
     from prokurist.security.context import TlsContexts
@@ -87,10 +88,21 @@ def authenticator_of(
     mechanisms = ConfiguredMechanisms(
         config,
         endpoint=partial(token_endpoint, config),
+        ask=cloud_service(config),
         now=lambda: epoch_milliseconds() / 1000,
         draw=random.random,
     )
     return Authenticator(mechanisms, Helper(wake), random.random)
+
+
+def cloud_service(config: ConnectionKeys) -> "CloudService":
+    """The connections to a cloud's own services."""
+    from prokurist.network_thread.io.cloud_service import CloudService  # noqa: PLC0415
+
+    connect, read = config.sasl_login_connect_timeout_ms, config.sasl_login_read_timeout_ms
+    return CloudService(
+        None if connect is None else connect / 1000, None if read is None else read / 1000
+    )
 
 
 def token_endpoint(config: ConnectionKeys, url: str) -> "TokenEndpoint":

@@ -71,7 +71,13 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
         "principal": "sasl_kerberos_principal",
         "serviceName": "sasl_kerberos_service_name",
     },
-    AMAZON: {"awsProfileName": "sasl_aws_profile"},
+    AMAZON: {
+        "awsProfileName": "sasl_aws_profile",
+        "awsRoleArn": "sasl_aws_role_arn",
+        "awsRoleExternalId": "sasl_aws_role_external_id",
+        "awsRoleSessionName": "sasl_aws_role_session_name",
+        "awsStsRegion": "sasl_aws_sts_region",
+    },
 }
 """By the module's class, what each of its options is called here."""
 

@@ -153,6 +153,44 @@ class SaslKeys(TlsKeys):
             ours=True,
         ),
     ] = None
+    sasl_aws_role_arn: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "The role that AWS_MSK_IAM assumes by the credentials it finds; JAAS has it as "
+            "awsRoleArn.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    sasl_aws_role_session_name: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "Name of that role's session; JAAS has it as awsRoleSessionName.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    sasl_aws_role_external_id: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "The id that a role of another account wants; JAAS has it as awsRoleExternalId.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
+    sasl_aws_sts_region: Annotated[
+        str | None,
+        Key(
+            Text(blank=False),
+            "Region of the service that gives a role's credentials, in place of the brokers'; "
+            "JAAS has it as awsStsRegion.",
+            LOW,
+            ours=True,
+        ),
+    ] = None
     sasl_kerberos_kinit_cmd: Annotated[
         str, Key(Text(), "Program that renews a Kerberos ticket.", LOW, KERBEROS)
     ] = "/usr/bin/kinit"
@@ -242,6 +280,17 @@ class SaslKeys(TlsKeys):
             ours=True,
         ),
     ] = False
+    sasl_oauthbearer_metadata_authentication_type: Annotated[
+        str,
+        Key(
+            Choice(("none", "azure", "azure_imds", "gcp")),
+            "The cloud whose own identity gives tokens: azure for a managed or workload "
+            "identity, azure_imds for the metadata service of virtual machines alone, gcp for "
+            "the metadata server.",
+            LOW,
+            ours=True,
+        ),
+    ] = "none"
     sasl_oauthbearer_token_endpoint_url: Annotated[
         str | None,
         Key(

@@ -135,7 +135,22 @@ def _check_kerberos(values: dict[str, Any], *, is_default: bool) -> None:
 def _check_token_source(values: dict[str, Any]) -> None:
     url = values["sasl_oauthbearer_token_endpoint_url"]
     unsecured = values["enable_sasl_oauthbearer_unsecure_jwt"]
-    if values["sasl_oauthbearer_token_callback"] is not None:
+    callback = values["sasl_oauthbearer_token_callback"]
+    cloud = values["sasl_oauthbearer_metadata_authentication_type"]
+    if cloud != "none":
+        name = f"sasl.oauthbearer.metadata.authentication.type={cloud}"
+        if callback is not None or url is not None:
+            raise ConfigException(
+                f"{name} is one source of tokens, and sasl.oauthbearer.token.callback or "
+                ".token.endpoint.url another: give one of them"
+            )
+        if cloud.startswith("azure") and values["sasl_oauthbearer_scope"] is None:
+            raise ConfigException(
+                f"{name} needs sasl.oauthbearer.scope: for Event Hubs "
+                "https://NAMESPACE.servicebus.windows.net/.default"
+            )
+        return
+    if callback is not None:
         return
     if url is not None:
         _check_endpoint(values, url)
@@ -150,7 +165,8 @@ def _check_token_source(values: dict[str, Any]) -> None:
         )
     raise ConfigException(
         "sasl.mechanism=OAUTHBEARER needs a source of tokens: "
-        "sasl.oauthbearer.token.callback (oauth_cb), or sasl.oauthbearer.token.endpoint.url"
+        "sasl.oauthbearer.token.callback (oauth_cb), sasl.oauthbearer.token.endpoint.url, or "
+        "sasl.oauthbearer.metadata.authentication.type for a cloud's own identity"
     )
 
 

@@ -53,6 +53,10 @@ _ClientDict = TypedDict(
         "sasl.kerberos.principal": str | None,
         "sasl.kerberos.keytab": str | None,
         "sasl.aws.profile": str | None,
+        "sasl.aws.role.arn": str | None,
+        "sasl.aws.role.session.name": str | None,
+        "sasl.aws.role.external.id": str | None,
+        "sasl.aws.sts.region": str | None,
         "sasl.kerberos.kinit.cmd": str,
         "sasl.kerberos.min.time.before.relogin": int | str | timedelta,
         "sasl.kerberos.ticket.renew.jitter": float | str,
@@ -69,6 +73,7 @@ _ClientDict = TypedDict(
         "sasl.oauthbearer.config": str,
         "sasl.oauthbearer.extensions": str | Sequence[str],
         "enable.sasl.oauthbearer.unsecure.jwt": bool | str,
+        "sasl.oauthbearer.metadata.authentication.type": str,
         "sasl.oauthbearer.token.endpoint.url": str | None,
         "https.ca.location": str | None,
         "https.ca.pem": SecretSource | None,
@@ -274,6 +279,10 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_kerberos_principal: str | None
     sasl_kerberos_keytab: str | None
     sasl_aws_profile: str | None
+    sasl_aws_role_arn: str | None
+    sasl_aws_role_session_name: str | None
+    sasl_aws_role_external_id: str | None
+    sasl_aws_sts_region: str | None
     sasl_kerberos_kinit_cmd: str
     sasl_kerberos_min_time_before_relogin: int | str | timedelta
     sasl_kerberos_ticket_renew_jitter: float | str
@@ -290,6 +299,7 @@ class _ClientKeywords(TypedDict, total=False):
     sasl_oauthbearer_config: str
     sasl_oauthbearer_extensions: str | Sequence[str]
     enable_sasl_oauthbearer_unsecure_jwt: bool | str
+    sasl_oauthbearer_metadata_authentication_type: str
     sasl_oauthbearer_token_endpoint_url: str | None
     https_ca_location: str | None
     https_ca_pem: SecretSource | None

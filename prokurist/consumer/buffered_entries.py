@@ -122,6 +122,7 @@ class BufferedEntries:
 
         Raises:
             KafkaException: The next records cannot be read.
+            Pending: The next record is not ready.
         """
         if isinstance(entry, Failure):
             if alone:

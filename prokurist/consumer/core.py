@@ -126,7 +126,7 @@ class ConsumerCore(Subscribing, Readiness, Ranges, CommitApi, Lookups):
             self._fetching,
             self._committable,
             self._buffer,
-            Deserializers(config.key_deserializer, config.value_deserializer),
+            Deserializers(config.key_deserializer, config.value_deserializer, may_pend=True),
             most=config.max_poll_records,
             check_crcs=config.check_crcs,
             cap=config.fetch_decoded_batch_max_bytes,

@@ -33,6 +33,7 @@ from prokurist.events.counter_types import Family
 from prokurist.events.fetch_buffer import Chunk, Entry, Failure, FetchBuffer
 from prokurist.events.fetching import Bookmark, Fetching
 from prokurist.events.hand import Hand, make_hand
+from prokurist.events.pending import Pending, Work
 from prokurist.events.position_state import Position, after
 from prokurist.lazy_dataclasses import dataclass
 from prokurist.records.consumer_records import ConsumerRecords, Run
@@ -87,6 +88,7 @@ class FetchCollector:
     Attributes:
         lent: The records lent to an iteration, with the last one handed out.
         polls: How many polls have begun.
+        pending: Work that records wait for, by the last collection.
         only: Partitions to collect from; of none, all.
         topics: Counters of returned records, by topic.
     """
@@ -116,6 +118,7 @@ class FetchCollector:
         self.only: frozenset[TopicPartition] = frozenset()
         self._begun: dict[TopicPartition, Bookmark] = {}
         self.polls: int = 0
+        self.pending: list[Work] = []
         self._shortest_first = False
         self.topics: Family[Consumed] = self._entries.topics
 
@@ -181,6 +184,7 @@ class FetchCollector:
         """
         self.recall()
         left = min(left, self._committable.room())
+        self.pending = []
         runs: dict[TopicPartition, list[Run]] = {}
         after: dict[TopicPartition, OffsetAndMetadata] = {}
         line = self._line()
@@ -196,6 +200,9 @@ class FetchCollector:
                 return ConsumerRecords(runs, after)
             try:
                 taken = entries.take(entry, most, enough, alone=alone and not after)
+            except Pending as pending:
+                self.pending.append(pending.work)
+                continue
             except KafkaException:
                 if after:
                     break
@@ -260,6 +267,7 @@ class FetchCollector:
         """
         self._entries.give_time(deadline)
         self._begun = {}
+        self.pending = []
         self.recall()
         room = min(self._most, self._committable.room())
         for head in self._buffer.heads() if room else ():
@@ -271,6 +279,9 @@ class FetchCollector:
                 continue
             try:
                 taken = self._entries.take(entry, most, alone=True)
+            except Pending as pending:
+                self.pending.append(pending.work)
+                continue
             except KafkaException:
                 self._buffer.defer(entry.partition)
                 raise

@@ -211,6 +211,9 @@ class Polling:
                 if result is not None:
                     return result
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
+                for work in self._collector.pending:
+                    work.when_over(self._background.nudge)
+                    until = until.earlier(work.until)
                 if attends:
                     until = self._events.until(self._auto.until(until))
                 came = yield from self._caller.wait(call, until)

@@ -8,6 +8,10 @@
     │   └── ProducerInDoubtException                only another commit, or `close`
     ├── WakeupException                         you: `wakeup()` asked for it
     ├── SerializationException                  a value that does not (de)serialize
+    ├── SchemaRegistryException                 a schema registry's answer, or its absence
+    │   ├── SchemaNotFoundException                 no such schema, subject or version
+    │   ├── SchemaRefusedException                  incompatible, invalid or not allowed
+    │   └── SchemaRegistryUnavailableException      no answer in time; ask again
     ├── DeliveryAbortedException                a record that `close` or `purge` gave up
     │   └── TransactionAbortedException             the same with its transaction
     ├── TransactionTimedOutException            open for longer than `transaction.timeout.ms`
@@ -122,6 +126,39 @@ class WakeupException(KafkaException):
 
 class SerializationException(KafkaException):
     """A serializer or deserializer refused a value."""
+
+
+class SchemaRegistryException(KafkaException):
+    """A schema registry's answer does not serve.
+
+    Attributes:
+        status: The HTTP status; None without an answer.
+        registry_code: The registry's own number for the error, such as 40403.
+    """
+
+    def __init__(
+        self, message: str = "", *, status: int | None = None, registry_code: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.registry_code = registry_code
+
+
+class SchemaNotFoundException(SchemaRegistryException):
+    """The registry has no such schema, subject or version."""
+
+
+class SchemaRefusedException(SchemaRegistryException):
+    """The registry refused a schema, or the credentials of the caller.
+
+    Asking again does not help.
+    """
+
+
+class SchemaRegistryUnavailableException(SchemaRegistryException):
+    """No URL of the registry gave a usable answer in time."""
+
+    retriable: ClassVar[bool] = True
 
 
 class DeliveryAbortedException(KafkaException):

@@ -1,8 +1,4 @@
-"""Amazon's credentials from the places that its own tools document.
-
-The environment (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`) comes
-first, unless a profile is named; then the shared files. Sources that need the network (SSO,
-roles, instance metadata) are not asked.
+"""Amazon's credentials in the environment and in the shared files.
 
 Thread: the helper's; files are read each time, so that new credentials count at once.
 """
@@ -15,12 +11,6 @@ from prokurist.config.secret import Secret
 from prokurist.errors import SaslAuthenticationException
 from prokurist.lazy_dataclasses import dataclass
 
-ELSEWHERE = (
-    "for roles, SSO and instance profiles use sasl.mechanism=OAUTHBEARER with a "
-    "sasl.oauthbearer.token.callback that calls MSKAuthTokenProvider.generate_auth_token of "
-    "Amazon's aws-msk-iam-sasl-signer-python"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class AwsCredentials:
@@ -31,59 +21,84 @@ class AwsCredentials:
         secret_key: The key.
         session_token: Of temporary credentials.
         region: The region that is set beside them.
+        expires: When they end, in seconds since 1970; None for credentials that last.
     """
 
     access_key: str
     secret_key: Secret
     session_token: Secret | None = None
     region: str | None = None
+    expires: float | None = None
 
 
-def aws_credentials(
-    environment: Mapping[str, str], profile: str | None = None
-) -> AwsCredentials:
-    """Read the credentials.
+def of_environment(environment: Mapping[str, str]) -> AwsCredentials | None:
+    """Return the credentials in the environment; None if there are none."""
+    return _pair(
+        environment.get("AWS_ACCESS_KEY_ID"),
+        environment.get("AWS_SECRET_ACCESS_KEY"),
+        environment.get("AWS_SESSION_TOKEN"),
+    )
+
+
+def region_in(environment: Mapping[str, str]) -> str | None:
+    """Return the region that the environment names."""
+    return environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+
+
+class Profiles:
+    """The profiles of the shared files.
 
     Args:
-        environment: The process's environment.
-        profile: A named profile, as `awsProfileName` gives it.
+        environment: The process's environment, which may name other files.
 
     Raises:
-        SaslAuthenticationException: There are none.
+        SaslAuthenticationException: A file is not one of profiles.
     """
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-    access = environment.get("AWS_ACCESS_KEY_ID")
-    secret = environment.get("AWS_SECRET_ACCESS_KEY")
-    if profile is None and access and secret:
-        session = environment.get("AWS_SESSION_TOKEN")
-        token = Secret(session) if session else None
-        return AwsCredentials(access, Secret(secret), token, region)
-    name = profile or environment.get("AWS_PROFILE") or "default"
-    home = Path(environment.get("HOME", "~")).expanduser() / ".aws"
-    keys_file = environment.get("AWS_SHARED_CREDENTIALS_FILE") or str(home / "credentials")
-    settings_file = environment.get("AWS_CONFIG_FILE") or str(home / "config")
-    keys = _section(keys_file, name)
-    settings = _section(settings_file, name if name == "default" else f"profile {name}")
-    found = {**settings, **keys}
-    access, secret = found.get("aws_access_key_id"), found.get("aws_secret_access_key")
-    if not access or not secret:
-        raise SaslAuthenticationException(
-            "AWS_MSK_IAM authentication failed: there are no credentials in "
-            f"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, nor under the profile {name!r} in "
-            f"{keys_file}; {ELSEWHERE}"
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        home = Path(environment.get("HOME", "~")).expanduser() / ".aws"
+        self.keys_file: str = environment.get("AWS_SHARED_CREDENTIALS_FILE") or str(
+            home / "credentials"
         )
-    session = found.get("aws_session_token")
-    token = Secret(session) if session else None
-    return AwsCredentials(access, Secret(secret), token, region or settings.get("region"))
+        settings_file = environment.get("AWS_CONFIG_FILE") or str(home / "config")
+        self._keys = _parsed(self.keys_file)
+        self._settings = _parsed(settings_file)
+
+    def settings(self, name: str) -> dict[str, str]:
+        """Return what a profile says; empty for one that is not there."""
+        section = name if name == "default" else f"profile {name}"
+        return {**_section(self._settings, section), **_section(self._keys, name)}
+
+    def keys(self, name: str) -> AwsCredentials | None:
+        """Return the key pair in a profile; None if it has none."""
+        found = self.settings(name)
+        return _pair(
+            found.get("aws_access_key_id"),
+            found.get("aws_secret_access_key"),
+            found.get("aws_session_token"),
+        )
+
+    def __repr__(self) -> str:
+        return f"Profiles({self.keys_file!r})"
 
 
-def _section(path: str, name: str) -> Mapping[str, str]:
+def _pair(access: str | None, secret: str | None, session: str | None) -> AwsCredentials | None:
+    if not access or not secret:
+        return None
+    return AwsCredentials(access, Secret(secret), Secret(session) if session else None)
+
+
+def _section(parser: configparser.ConfigParser, name: str) -> Mapping[str, str]:
+    return parser[name] if parser.has_section(name) else {}
+
+
+def _parsed(path: str) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None, default_section="\0")
     try:
         with Path(path).expanduser().open(encoding="utf-8") as lines:
             parser.read_file(lines)
     except OSError:
-        return {}
+        return parser
     except (configparser.Error, UnicodeDecodeError):
         unreadable = True
     else:
@@ -93,4 +108,4 @@ def _section(path: str, name: str) -> Mapping[str, str]:
         raise SaslAuthenticationException(
             f"AWS_MSK_IAM authentication failed: {path} is not a valid file of profiles"
         )
-    return parser[name] if parser.has_section(name) else {}
+    return parser

@@ -12,14 +12,18 @@ from pathlib import Path
 from prokurist.config.sasl import SaslKeys
 from prokurist.config.secret import Secret
 from prokurist.errors import ConfigException, SaslAuthenticationException
-from prokurist.security.aws_credentials import aws_credentials
+from prokurist.security.aws_chain import AwsChain, AwsKeeper
+from prokurist.security.aws_roles import SESSION_NAME, Role
+from prokurist.security.azure_identity import AzureIdentity
+from prokurist.security.cloud_request import Ask
+from prokurist.security.gcp_identity import GcpIdentity
 from prokurist.security.gssapi import Gssapi
 from prokurist.security.mechanism import Mechanism
-from prokurist.security.msk_iam import MskIam
+from prokurist.security.msk_iam import MskIam, region_of
 from prokurist.security.oauthbearer import OAuthBearer
 from prokurist.security.plain import Plain
 from prokurist.security.scram import Scram, ScramKeyCache
-from prokurist.security.token_backoff import TokenBackoff
+from prokurist.security.token_backoff import BackedOff, TokenBackoff
 from prokurist.security.token_request import ClientCredentials, Endpoint
 from prokurist.security.token_sources import CallableSource, FileSource, UnsecuredSource
 from prokurist.security.tokens import TokenKeeper, TokenSource, checked_extensions
@@ -34,6 +38,7 @@ class ConfiguredMechanisms:
     Args:
         keys: The configuration.
         endpoint: Makes the connection to a token endpoint.
+        ask: Asks a cloud's own service.
         now: The time of day, in seconds since 1970.
         draw: Draws from [0, 1).
 
@@ -46,11 +51,13 @@ class ConfiguredMechanisms:
         keys: SaslKeys,
         *,
         endpoint: Callable[[str], Endpoint],
+        ask: Ask,
         now: Callable[[], float],
         draw: Callable[[], float],
     ) -> None:
         self._keys = keys
         self._endpoint = endpoint
+        self._ask = ask
         self._now = now
         self._cache = ScramKeyCache()
         self._backoff = TokenBackoff(
@@ -60,6 +67,7 @@ class ConfiguredMechanisms:
             draw=draw,
         )
         self._tokens: TokenKeeper | None = None
+        self._amazon = AwsKeeper(self._chain(), now, self._backoff)
         if keys.sasl_mechanism == "OAUTHBEARER":
             try:
                 source = self._source()
@@ -77,7 +85,7 @@ class ConfiguredMechanisms:
 
     def pause(self) -> float:
         """See `Mechanisms`."""
-        is_held = self._tokens is not None and self._tokens.is_alive
+        is_held = self._amazon.is_alive or (self._tokens is not None and self._tokens.is_alive)
         return 0.0 if is_held else self._backoff.left()
 
     @property
@@ -91,8 +99,8 @@ class ConfiguredMechanisms:
         if self._tokens is not None:
             return OAuthBearer(self._tokens)
         if keys.sasl_mechanism == "AWS_MSK_IAM":
-            profile = keys.sasl_aws_profile
-            return MskIam(host, partial(aws_credentials, os.environ, profile), self._now)
+            current = partial(self._amazon.current, region_of(host))
+            return MskIam(host, current, self._now, self._amazon.refused)
         if keys.sasl_mechanism == "GSSAPI":
             return Gssapi(
                 keys.sasl_kerberos_service_name or "",
@@ -114,11 +122,46 @@ class ConfiguredMechanisms:
             cache=self._cache,
         )
 
+    def _chain(self) -> AwsChain:
+        keys = self._keys
+        role = None
+        if keys.sasl_aws_role_arn is not None:
+            role = Role(
+                keys.sasl_aws_role_arn,
+                keys.sasl_aws_role_session_name or SESSION_NAME,
+                keys.sasl_aws_role_external_id,
+            )
+        return AwsChain(
+            os.environ,
+            profile=keys.sasl_aws_profile,
+            role=role,
+            sts_region=keys.sasl_aws_sts_region,
+            ask=self._ask,
+            now=self._now,
+        )
+
     def _source(self) -> TokenSource:
         keys, extensions = self._keys, self._extensions()
         if keys.sasl_oauthbearer_token_callback is not None:
             return CallableSource(
                 keys.sasl_oauthbearer_token_callback, keys.sasl_oauthbearer_config, extensions
+            )
+        kind = keys.sasl_oauthbearer_metadata_authentication_type
+        if kind.startswith("azure"):
+            return self._backed_off(
+                AzureIdentity(
+                    self._ask,
+                    os.environ,
+                    scope=keys.sasl_oauthbearer_scope or "",
+                    client_id=keys.sasl_oauthbearer_client_credentials_client_id,
+                    extensions=extensions,
+                    now=self._now,
+                    only_metadata=kind == "azure_imds",
+                )
+            )
+        if kind == "gcp":
+            return self._backed_off(
+                GcpIdentity(self._ask, os.environ, extensions=extensions, now=self._now)
             )
         url = keys.sasl_oauthbearer_token_endpoint_url
         if url is None:
@@ -135,6 +178,9 @@ class ConfiguredMechanisms:
             now=self._now,
             backoff=self._backoff,
         )
+
+    def _backed_off(self, source: TokenSource) -> TokenSource:
+        return BackedOff(source, self._backoff)
 
     def _client_secret(self) -> Secret:
         keys = self._keys

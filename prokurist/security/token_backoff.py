@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from prokurist.errors import KafkaException, SaslAuthenticationException
+from prokurist.security.tokens import Token, TokenSource
 
 JITTER: Final = 0.2
 GRAIN: Final = 0.001
@@ -83,3 +84,30 @@ class TokenBackoff:
 
     def __repr__(self) -> str:
         return f"<TokenBackoff after {self.failures} failures>"
+
+
+class BackedOff:
+    """A source that is asked again only after a pause, once it has failed.
+
+    Args:
+        source: The source.
+        backoff: The pauses.
+    """
+
+    def __init__(self, source: TokenSource, backoff: TokenBackoff) -> None:
+        self._source = source
+        self._backoff = backoff
+
+    def fetch(self) -> Token:
+        """See `TokenSource`."""
+        self._backoff.check()
+        try:
+            token = self._source.fetch()
+        except KafkaException as error:
+            self._backoff.failed(error)
+            raise
+        self._backoff.succeeded()
+        return token
+
+    def __repr__(self) -> str:
+        return repr(self._source)

@@ -1,10 +1,11 @@
-"""confluent-kafka's serializers in our clients, with a registry on loopback and a real Kafka.
+"""Serializers of confluent-kafka's, and of ours, with a registry on loopback and a real Kafka.
 
 Both ways in which a record says which schema it has: in front of its bytes, and in a header.
 """
 
 import json
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -19,9 +20,21 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from prokurist import KafkaConsumer, KafkaProducer, TopicPartition
 from prokurist.errors import RecordDeserializationException
+from prokurist.registry import (
+    AvroDeserializer as OurDeserializer,
+)
+from prokurist.registry import (
+    AvroSerializer as OurSerializer,
+)
+from prokurist.registry import (
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    SchemaRegistry,
+)
 from prokurist.testing.kafka import RealKafka
+from prokurist.testing.schema_registry import EmbeddedSchemaRegistry
 from tests.broker.conftest import Consuming, Producing
-from tests.registry import Registry, registry
+from tests.unit.registry.messages import Order
 
 pytestmark = pytest.mark.kafka
 
@@ -40,9 +53,9 @@ Place = Callable[..., bytes]
 
 
 @pytest.fixture
-def schemas() -> Iterator[Registry]:
+def schemas() -> Iterator[EmbeddedSchemaRegistry]:
     """A registry of the test's own."""
-    with registry() as kept:
+    with EmbeddedSchemaRegistry() as kept:
         yield kept
 
 
@@ -53,7 +66,7 @@ def new_topic(kafka: RealKafka) -> str:
     return topic
 
 
-def avro_serializer(schemas: Registry, place: Place) -> Any:
+def avro_serializer(schemas: EmbeddedSchemaRegistry, place: Place) -> Any:
     """Theirs, for our producer, as docs/howto/callbacks.md has it."""
     client = SchemaRegistryClient({"url": schemas.url})
     avro = AvroSerializer(client, SCHEMA, conf={"schema.id.serializer": place})
@@ -62,7 +75,7 @@ def avro_serializer(schemas: Registry, place: Place) -> Any:
     )
 
 
-def avro_deserializer(schemas: Registry) -> Any:
+def avro_deserializer(schemas: EmbeddedSchemaRegistry) -> Any:
     """The same for our consumer."""
     avro = AvroDeserializer(SchemaRegistryClient({"url": schemas.url}))
     return lambda topic, headers, data: avro(
@@ -70,7 +83,7 @@ def avro_deserializer(schemas: Registry) -> Any:
     )
 
 
-def read(kafka: RealKafka, topic: str, schemas: Registry) -> list[Any]:
+def read(kafka: RealKafka, topic: str, schemas: EmbeddedSchemaRegistry) -> list[Any]:
     """Our consumer, at the beginning of a topic."""
     with KafkaConsumer(
         bootstrap_servers=kafka.bootstrap,
@@ -84,7 +97,7 @@ def read(kafka: RealKafka, topic: str, schemas: Registry) -> list[Any]:
 
 
 @PLACES
-def test_ours_to_ours(orders: RealKafka, schemas: Registry, place: Place) -> None:
+def test_ours_to_ours(orders: RealKafka, schemas: EmbeddedSchemaRegistry, place: Place) -> None:
     """B330: the schema is registered once under the topic's name, and read by its id."""
     topic = new_topic(orders)
     with KafkaProducer(
@@ -109,7 +122,7 @@ def test_ours_to_ours(orders: RealKafka, schemas: Registry, place: Place) -> Non
 
 @PLACES
 def test_theirs_to_ours(
-    orders: RealKafka, schemas: Registry, place: Place, producer_of: Producing
+    orders: RealKafka, schemas: EmbeddedSchemaRegistry, place: Place, producer_of: Producing
 ) -> None:
     """B330: what their producer has written."""
     topic = new_topic(orders)
@@ -126,7 +139,7 @@ def test_theirs_to_ours(
 
 @PLACES
 def test_ours_to_theirs(
-    orders: RealKafka, schemas: Registry, place: Place, consumer_of: Consuming
+    orders: RealKafka, schemas: EmbeddedSchemaRegistry, place: Place, consumer_of: Consuming
 ) -> None:
     """B330: what our producer has written is what their consumer reads."""
     topic = new_topic(orders)
@@ -149,7 +162,7 @@ def test_ours_to_theirs(
 
 
 def test_a_registry_that_has_gone_stops_the_partition(
-    orders: RealKafka, schemas: Registry
+    orders: RealKafka, schemas: EmbeddedSchemaRegistry
 ) -> None:
     """B330: the error has the record's place; with the registry back, reading goes on."""
     topic = new_topic(orders)
@@ -173,3 +186,117 @@ def test_a_registry_that_has_gone_stops_the_partition(
         record = consumer.next(10.0)
         assert record is not None
         assert record.value == ORDERS[0]
+
+
+OUR_PLACES: Final = {
+    "prefix": prefix_schema_id_serializer,
+    "header": header_schema_id_serializer,
+}
+
+
+@pytest.mark.parametrize("place", OUR_PLACES)
+def test_our_serializers_and_theirs(
+    orders: RealKafka,
+    schemas: EmbeddedSchemaRegistry,
+    place: Any,
+    producer_of: Producing,
+) -> None:
+    """B887: what ours has written theirs reads, and the other way round."""
+    topic, ours = new_topic(orders), SchemaRegistry(schemas.url, timeout=30.0)
+    with KafkaProducer(
+        bootstrap_servers=orders.bootstrap,
+        value_serializer=OurSerializer(ours, SCHEMA, place=place),
+    ) as producer:
+        for order in ORDERS:
+            producer.send(topic, order)
+    assert read(orders, topic, schemas) == ORDERS
+    other = new_topic(orders)
+    serializer = avro_serializer(schemas, OUR_PLACES[place])
+    theirs = producer_of(orders.bootstrap)
+    for order in ORDERS:
+        headers: list[tuple[str, str | bytes | None]] = []
+        theirs.produce(other, serializer(other, headers, order), headers=headers)
+    assert theirs.flush(60.0) == 0
+    with KafkaConsumer(
+        bootstrap_servers=orders.bootstrap,
+        group_id=other,
+        auto_offset_reset="earliest",
+        value_deserializer=OurDeserializer(ours),
+    ) as consumer:
+        consumer.subscribe(other)
+        records = [consumer.next(60.0) for _ in ORDERS]
+    assert [record and record.value for record in records] == ORDERS
+
+
+def test_avro_in_and_protobuf_out(orders: RealKafka, schemas: EmbeddedSchemaRegistry) -> None:
+    """B887, B888: with a file that the message's imports."""
+    source, target = new_topic(orders), new_topic(orders)
+    registry = SchemaRegistry(schemas.url, timeout=30.0)
+    with KafkaProducer(
+        bootstrap_servers=orders.bootstrap, value_serializer=OurSerializer(registry, SCHEMA)
+    ) as producer:
+        for order in ORDERS:
+            producer.send(source, order)
+    reading: dict[str, Any] = {
+        "bootstrap_servers": orders.bootstrap,
+        "auto_offset_reset": "earliest",
+    }
+    with (
+        KafkaConsumer(
+            **reading, group_id=source, value_deserializer=OurDeserializer(registry)
+        ) as consumer,
+        KafkaProducer(
+            bootstrap_servers=orders.bootstrap,
+            value_serializer=ProtobufSerializer(registry, Order),
+        ) as copier,
+    ):
+        consumer.subscribe(source)
+        for _ in ORDERS:
+            record = consumer.next(60.0)
+            assert record is not None
+            copier.send(target, Order(id=record.value["id"]))
+    with KafkaConsumer(
+        **reading, group_id=target, value_deserializer=ProtobufDeserializer(registry, Order)
+    ) as consumer:
+        consumer.subscribe(target)
+        found = [consumer.next(60.0) for _ in ORDERS]
+    assert [record and record.value.id for record in found] == [0, 1, 2]
+
+
+def test_a_silent_registry_delays_no_poll(
+    orders: RealKafka, schemas: EmbeddedSchemaRegistry
+) -> None:
+    """B880, B881: polls end by their deadline; then the record fails, and a seek goes on."""
+    topic = new_topic(orders)
+    with KafkaProducer(
+        bootstrap_servers=orders.bootstrap,
+        value_serializer=OurSerializer(SchemaRegistry(schemas.url, timeout=30.0), SCHEMA),
+    ) as producer:
+        for order in ORDERS:
+            producer.send(topic, order)
+    schemas.is_silent = True
+    with KafkaConsumer(
+        bootstrap_servers=orders.bootstrap,
+        auto_offset_reset="earliest",
+        value_deserializer=OurDeserializer(SchemaRegistry(schemas.url, timeout=4.0)),
+    ) as consumer:
+        consumer.assign(TopicPartition(topic, 0))
+        longest = 0.0
+
+        def polled() -> None:
+            nonlocal longest
+            while True:
+                began = time.monotonic()
+                assert not consumer.poll(0.5)
+                longest = max(longest, time.monotonic() - began)
+
+        with pytest.raises(RecordDeserializationException, match=r"schema 1 .*in time") as why:
+            polled()
+        assert (why.value.partition, why.value.offset) == (TopicPartition(topic, 0), 0)
+        # The wait for the registry alone would be eight times as long.
+        assert longest < 3.0
+        schemas.is_silent = False
+        consumer.seek(TopicPartition(topic, 0), 1)
+        record = consumer.next(60.0)
+        assert record is not None
+        assert (record.offset, record.value) == (1, ORDERS[1])

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from prokurist.config.secret import Secret
 from prokurist.errors import NetworkException, SaslAuthenticationException
-from prokurist.network_thread.io.token_endpoint import BoundedResponse, TokenEndpoint
+from prokurist.network_thread.io.http_exchange import BoundedResponse
+from prokurist.network_thread.io.token_endpoint import TokenEndpoint
 from prokurist.security.token_backoff import TokenBackoff
 from prokurist.security.token_request import ClientCredentials
 from prokurist.security.tokens import LONGEST_TOKEN, TokenKeeper

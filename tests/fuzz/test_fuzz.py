@@ -175,7 +175,7 @@ def test_an_endpoint_that_keeps_its_pieces_is_found() -> None:
 
 KEEPS_PIECES: Final = """
 from random import Random
-from prokurist.network_thread.io.token_endpoint import BoundedResponse
+from prokurist.network_thread.io.http_exchange import BoundedResponse
 from tests.fuzz import endpoints
 from tests.fuzz.test_fuzz import keeping
 

@@ -1,22 +1,21 @@
 """The HTTP exchange with a token endpoint: one request, bounded in time and length.
 
-Thread: the helper's, and for each exchange one that ends it when its time is over. No redirect
-is followed, and no proxy of the environment is used.
+Thread: the helper's. No redirect is followed, and no proxy of the environment is used.
 """
 
 import http.client
-import io
-import socket
 import ssl
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 from prokurist.errors import ConfigException, NetworkException, SaslAuthenticationException
+from prokurist.network_thread.io.http_exchange import (
+    HttpLimits,
+    connection_to,
+    exchange,
+    trusting_context,
+)
 from prokurist.security.mechanism import printable
 from prokurist.security.stores import Pem
 from prokurist.security.token_request import LONGEST_ANSWER, EndpointAnswer
@@ -24,9 +23,6 @@ from prokurist.security.token_sources import unreachable
 
 WAIT: Final = 10.0
 """Seconds to connect, and for each part of the answer, where no key says otherwise."""
-
-LONGEST_EXCHANGE: Final = 512 << 10
-"""Bytes that are received: an answer with its headers, and the lengths of its pieces."""
 
 LONGEST_REASON: Final = 200
 
@@ -61,32 +57,15 @@ class TokenEndpoint:
 
     def post(self, headers: Mapping[str, str], body: bytes) -> EndpointAnswer:
         """Send the request once; see `Endpoint.post`."""
-        parts = urlsplit(self.url)
-        path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        connection = self._made(parts.scheme.lower(), parts.hostname or "", parts.port)
-        # A timeout of the socket's begins again with each byte.
-        over = threading.Event()
-        # `http.client` forgets the socket of an answer that is the connection's last.
-        held: list[socket.socket] = []
-        limit = threading.Timer(self._connect + self._read, partial(hang_up, held, over))
-        limit.daemon = True
-        limit.start()
+        limits = HttpLimits(
+            self._connect, self._read, self._connect + self._read, LONGEST_ANSWER
+        )
+        connection = self._made(limits)
         try:
-            connection.connect()
-            held.append(connection.sock)
-            if over.is_set():
-                raise TimeoutError("it was not connected in time")
-            connection.sock.settimeout(self._read)
-            connection.request("POST", path, body, dict(headers))
-            answer = connection.getresponse()
-            # `read` would keep each piece of the answer, and 80 bytes more to join it.
-            room = bytearray(LONGEST_ANSWER + 1)
-            body = bytes(memoryview(room)[: answer.readinto(room)])
-            if answer.length and len(body) <= LONGEST_ANSWER:
-                raise http.client.IncompleteRead(b"", answer.length)
-            if over.is_set():
-                raise TimeoutError("its answer did not end in time")
-            return EndpointAnswer(answer.status, body)
+            answer = exchange(
+                "POST", self.url, headers, body, limits=limits, connection=connection
+            )
+            return EndpointAnswer(answer.status, answer.body)
         except ssl.SSLCertVerificationError as error:
             raise SaslAuthenticationException(
                 f"the certificate of the token endpoint {self.url} is not accepted: "
@@ -95,28 +74,16 @@ class TokenEndpoint:
         except (OSError, ValueError, http.client.HTTPException) as error:
             # ValueError: `ssl` reads on after the limit has ended the connection.
             raise unanswered(self.url, error) from None
-        finally:
-            limit.cancel()
-            connection.close()
 
-    def _made(self, scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
-        if scheme != "https":
-            made = http.client.HTTPConnection(host, port, timeout=self._connect)
-        else:
-            context = self._context()
-            made = http.client.HTTPSConnection(
-                host, port, timeout=self._connect, context=context
-            )
-        made.response_class = BoundedResponse
-        return made
+    def _made(self, limits: HttpLimits) -> http.client.HTTPConnection:
+        context = self._context() if self.url.lower().startswith("https:") else None
+        return connection_to(self.url, limits, context)
 
     def _context(self) -> ssl.SSLContext:
-        # `create_default_context` would write keys where SSLKEYLOGFILE says.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         pem = self._authorities
         if pem is None:
-            context.load_default_certs()
-            return context
+            return trusting_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         key = "https.ca.pem" if pem.path is None else f"https.ca.location={pem.path}"
         try:
             if pem.path is None:
@@ -131,59 +98,6 @@ class TokenEndpoint:
 
     def __repr__(self) -> str:
         return f"TokenEndpoint({self.url!r})"
-
-
-class BoundedResponse(http.client.HTTPResponse):
-    """An answer that ends in an error where it goes on for too long.
-
-    `http.client` itself bounds neither the answers before the last one (100) nor trailers nor
-    extensions beside the length of a chunk.
-    """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.fp: io.BufferedReader = io.BufferedReader(Bounded(self.fp.detach()))
-
-
-class Bounded(io.RawIOBase):
-    """Byte stream of a connection, up to a bound.
-
-    Args:
-        raw: The stream.
-    """
-
-    def __init__(self, raw: io.RawIOBase) -> None:
-        super().__init__()
-        self._raw = raw
-        self._left = LONGEST_EXCHANGE
-
-    def readable(self) -> bool:
-        """It can be read."""
-        return True
-
-    def readinto(self, into: Any) -> int | None:
-        """Receive some bytes, within the bound."""
-        if self._left == 0:
-            raise http.client.HTTPException(f"it sent more than {LONGEST_EXCHANGE} bytes")
-        got: int | None = self._raw.readinto(memoryview(into)[: self._left])
-        self._left -= got or 0
-        return got
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._raw.close()
-        super().close()
-
-    def __repr__(self) -> str:
-        return f"Bounded({self._left} bytes left)"
-
-
-def hang_up(held: list[socket.socket], over: threading.Event) -> None:
-    """End an exchange from another thread; one that is not connected yet looks at the event."""
-    over.set()
-    for each in held:
-        with suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
 
 
 def unanswered(url: str, error: Exception) -> NetworkException:

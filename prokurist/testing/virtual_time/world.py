@@ -33,8 +33,9 @@ from prokurist.network_thread.io.network import SocketAddress
 from prokurist.network_thread.operations.timer import Timer
 from prokurist.network_thread.thread import Life, NetworkThread
 from prokurist.network_thread.wire.versions import Versions
+from prokurist.security.cloud_request import CloudRequest
 from prokurist.security.mechanisms import ConfiguredMechanisms
-from prokurist.security.token_request import Endpoint
+from prokurist.security.token_request import Endpoint, EndpointAnswer
 from prokurist.testing.cluster.cluster import Cluster
 from prokurist.testing.cluster.control import Control
 from prokurist.testing.virtual_time.helping import Helping
@@ -304,6 +305,7 @@ class World(Generic[Wire]):
         mechanisms = ConfiguredMechanisms(
             config,
             endpoint=no_endpoint,
+            ask=no_cloud,
             now=lambda: self.clock.time,
             draw=self.random.random,
         )
@@ -392,3 +394,8 @@ class World(Generic[Wire]):
 def no_endpoint(url: str) -> Endpoint:
     """There is no HTTP in virtual time."""
     raise AssertionError(f"nothing answers at {url} in virtual time")
+
+
+def no_cloud(request: CloudRequest) -> EndpointAnswer:
+    """Refuse to ask a cloud's service: the simulated world has none."""
+    raise AssertionError(request)

@@ -30,9 +30,13 @@ def made(mechanism: str, **keys: Any) -> Mechanism:
     def no_endpoint(url: str) -> Any:
         raise AssertionError(url)
 
+    def no_cloud(request: object) -> Any:
+        raise AssertionError(request)
+
     return ConfiguredMechanisms(
         config(mechanism, **keys),
         endpoint=no_endpoint,
+        ask=no_cloud,
         now=lambda: 1440938160.0,
         draw=lambda: 0.0,
     ).make(HOST)
@@ -116,8 +120,8 @@ def test_msk_iam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = jaas("IAMLoginModule", 'awsProfileName="prod"')
     profile = made("AWS_MSK_IAM", sasl_jaas_config=text)
     assert json.loads(profile.first())["x-amz-credential"].startswith("P/")
-    with pytest.raises(ConfigException, match="option 'awsRoleArn'"):
-        config("AWS_MSK_IAM", sasl_jaas_config=jaas("IAMLoginModule", 'awsRoleArn="arn"'))
+    with pytest.raises(ConfigException, match="option 'awsDebugCreds'"):
+        config("AWS_MSK_IAM", sasl_jaas_config=jaas("IAMLoginModule", "awsDebugCreds=true"))
 
 
 def test_a_password_in_a_file(tmp_path: Path) -> None:

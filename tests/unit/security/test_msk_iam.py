@@ -1,14 +1,14 @@
-"""AWS_MSK_IAM by Amazon's vectors, and where its credentials come from."""
+"""AWS_MSK_IAM and Signature Version 4, by Amazon's vectors."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from prokurist.config.secret import Secret
 from prokurist.errors import SaslAuthenticationException
-from prokurist.security.aws_credentials import AwsCredentials, aws_credentials
-from prokurist.security.msk_iam import MskIam, presigned, region_of, signature
+from prokurist.security.aws_credentials import AwsCredentials
+from prokurist.security.msk_iam import MskIam, region_of
+from prokurist.security.sigv4 import presigned, signature, signed_form
 
 CANARY = "hush-4711"
 
@@ -50,7 +50,7 @@ def test_msk_iam() -> None:
     """The payload names the action and the broker; the answer names a request of Amazon's."""
     credentials = AwsCredentials("AKID", Secret(CANARY), Secret("session"))
     host = "b-1.demo.abc123.c2.kafka.eu-west-1.amazonaws.com"
-    client = MskIam(host, lambda: credentials, lambda: 1440938160.0)
+    client = MskIam(host, lambda: credentials, lambda: 1440938160.0, lambda: None)
     payload = json.loads(client.first())
     assert payload["version"] == "2020_10_22"
     assert payload["host"] == host
@@ -68,32 +68,48 @@ def test_msk_iam() -> None:
 def test_a_region_must_be_known() -> None:
     """A host that names no region needs AWS_REGION; Amazon's own hosts name theirs."""
     assert region_of("boot-x.c1.kafka-serverless.us-east-2.amazonaws.com") == "us-east-2"
-    client = MskIam("10.0.0.1", lambda: AwsCredentials("A", Secret("b")), lambda: 0.0)
+    client = MskIam("10.0.0.1", lambda: AwsCredentials("A", Secret("b")), float, lambda: None)
     with pytest.raises(SaslAuthenticationException, match="set AWS_REGION"):
         client.first()
 
 
-def test_credentials_of_amazon(tmp_path: Path) -> None:
-    """The environment comes first, unless a profile is named; errors show no key."""
-    keys, settings = tmp_path / "credentials", tmp_path / "config"
-    keys.write_text(
-        "[default]\naws_access_key_id=D\naws_secret_access_key=d%\n"
-        f"[other]\naws_access_key_id=O\naws_secret_access_key={CANARY}\naws_session_token=t\n"
-    )
-    settings.write_text("[profile other]\nregion=eu-central-1\n")
-    files = {
-        "AWS_SHARED_CREDENTIALS_FILE": str(keys),
-        "AWS_CONFIG_FILE": str(settings),
-    }
-    env = {"AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "e", "AWS_REGION": "r"}
-    assert aws_credentials({**files, **env}).access_key == "E"
-    assert aws_credentials(files).secret_key.reveal() == "d%"
-    other = aws_credentials({**files, **env, "AWS_REGION": ""}, "other")
-    assert (other.access_key, other.region) == ("O", "eu-central-1")
-    assert other.session_token == Secret("t")
-    with pytest.raises(SaslAuthenticationException, match=r"profile .none.*iam-sasl-signer"):
-        aws_credentials(files, "none")
-    keys.write_text(f"{CANARY}\n")
-    with pytest.raises(SaslAuthenticationException, match="not a valid file") as caught:
-        aws_credentials(files)
-    assert caught.value.__context__ is None
+HOST = "b-1.demo.c2.kafka.eu-west-1.amazonaws.com"
+OF_BOTOCORE = {
+    None: (
+        "6fe82f015fa4fbbbc045856d61989531e6a4a2ce6b73159ca5324c19ec13eac1",
+        "0e13d0c3b4097077bbb52630918a172abd442aab6964d4972c38faf3dfeb0fd4",
+        "a502e6af48fd687f2fafd43520d97378e1ec0e7d2eb068126553233b50b30951",
+    ),
+    "session/+=": (
+        "9940d13a2b3b47ef035945ebd5113a5399235df879dac7d4470dd6670be5c2ae",
+        "995bdc966999013a5cb482d60d64ae1937057919ca562b5e67e026f2182c38b1",
+        "fe48aacdaeae7ef9a46581031b7e2082567e260bc10ad0ee1fc9ca5f192c9077",
+    ),
+}
+"""Signatures that Amazon's own library has made of the same requests in the same second."""
+
+
+@pytest.mark.parametrize("session", OF_BOTOCORE)
+def test_signatures_as_botocore_makes_them(session: str | None) -> None:
+    """B895: of a form that is posted, and of presigned queries with characters to encode."""
+    key = AwsCredentials("AKIDEXAMPLE", Secret(SUITE_KEY), Secret(session) if session else None)
+    at = 1440938160.0
+    of_form, of_action, of_others = OF_BOTOCORE[session]
+    body = b"Action=AssumeRole&Version=2011-06-15"
+    host = "sts.eu-west-1.amazonaws.com"
+    made = signed_form(host, key, body, region="eu-west-1", service="sts", at=at)
+    assert made["Authorization"].endswith(f"Signature={of_form}")
+    for host, parameters, expected in (
+        (HOST, {"Action": "kafka-cluster:Connect"}, of_action),
+        ("h.example", {"a b": "ü/+~", "A": "-_."}, of_others),
+    ):
+        query = presigned(
+            host,
+            key,
+            region="eu-west-1",
+            service="kafka-cluster",
+            at=at,
+            parameters=parameters,
+            valid=900,
+        )
+        assert query["X-Amz-Signature"] == expected

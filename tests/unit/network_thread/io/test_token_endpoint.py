@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from prokurist.errors import ConfigException, NetworkException, SaslAuthenticationException
-from prokurist.network_thread.io import token_endpoint
+from prokurist.network_thread.io import http_exchange
 from prokurist.network_thread.io.token_endpoint import TokenEndpoint
 from prokurist.security.stores import Pem
 from prokurist.testing.kafka.pki import Authority
@@ -179,7 +179,7 @@ def test_authorities_that_cannot_be_used(pem: Pem) -> None:
 
 def test_a_look_up_that_outlasts_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that stands only after the limit is given up; nothing is sent over it."""
-    connect, end = socket.create_connection, token_endpoint.hang_up
+    connect, end = socket.create_connection, http_exchange.hang_up
     over = threading.Event()
 
     def hang_up(*exchange: Any) -> None:
@@ -191,6 +191,6 @@ def test_a_look_up_that_outlasts_its_limit(monkeypatch: pytest.MonkeyPatch) -> N
         return connect(*arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "create_connection", late)
-    monkeypatch.setattr(token_endpoint, "hang_up", hang_up)
+    monkeypatch.setattr(http_exchange, "hang_up", hang_up)
     with served(drip) as url, pytest.raises(NetworkException, match="not connected in time"):
         TokenEndpoint(url, connect=0.1, read=0.1).post({}, b"")
