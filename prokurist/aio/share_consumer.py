@@ -9,13 +9,14 @@ import math
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from prokurist.aio.acknowledging import TaskAcknowledging
 from prokurist.aio.consumer import HURRY, LOOK_AT_CLOCK, SHARE_TO_LEAVE
 from prokurist.aio.driving import JoinedInLoop, Turns, drive
 from prokurist.aio.ending import Ending
 from prokurist.aio.task_runner import TaskRunner
+from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.share import ShareSide
 from prokurist.config import ShareConsumerConfig
 from prokurist.errors import IllegalStateException
@@ -24,6 +25,9 @@ from prokurist.share.acknowledging import AcknowledgeCallback, Offsets
 from prokurist.share.closing import Thread
 from prokurist.share.core import CLOSE, ShareCore, most_in, topics_in
 from prokurist.share.records import ShareRecord, ShareRecords
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 class KafkaShareConsumer(ShareCore):
@@ -140,6 +144,13 @@ class KafkaShareConsumer(ShareCore):
         """
         with self._inside("commit_async"):
             self._acknowledging.commit_async(callback)
+
+    async def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """As `prokurist.KafkaShareConsumer.client_instance_id`."""
+        as_seconds(timeout)
+        require_push(on=self._built().telemetry is not None)
+        with self._caller.awaiting("client_instance_id"):
+            return await drive(client_instance_id(self._caller, timeout), self._caller.now)
 
     # --- the end -------------------------------------------------------------------------
 

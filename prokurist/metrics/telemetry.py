@@ -13,7 +13,7 @@ from prokurist.assembly.counted_core import CountedCore
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.events.counter_types import Histogram
 from prokurist.lazy_dataclasses import dataclass
-from prokurist.metrics import of_calls, of_consumer, of_network, of_producer, otlp
+from prokurist.metrics import of_calls, of_consumer, of_network, of_producer, of_share, otlp
 from prokurist.metrics.metric import Metric
 from prokurist.metrics.otlp import Attributes, Measured
 from prokurist.metrics.reading import reading_of
@@ -21,17 +21,19 @@ from prokurist.metrics.telemetry_rows import (
     ADMIN,
     CONSUMER,
     PRODUCER,
+    SHARE,
     SUMS,
     Measure,
     TelemetryRow,
 )
 from prokurist.producer.producer_counters import CountedProducer
+from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.version import VERSION
 
 SCOPE: Final = ("prokurist", VERSION)
 HOUR: Final = 3600.0
 
-Pushing: TypeAlias = CountedConsumer | CountedProducer | CountedCore
+Pushing: TypeAlias = CountedConsumer | CountedProducer | CountedShareConsumer | CountedCore
 """Clients that push metrics."""
 
 
@@ -134,6 +136,8 @@ class TelemetrySource:
             self._rows, own = CONSUMER, of_consumer.ROWS
         elif isinstance(client, CountedProducer):
             self._rows, own = PRODUCER, of_producer.ROWS
+        elif isinstance(client, CountedShareConsumer):
+            self._rows, own = SHARE, of_share.ROWS
         else:
             self._rows = ADMIN
         self._catalogue = {

@@ -207,7 +207,14 @@ def of_fetches() -> Iterator[TelemetryRow]:
 
 def of_threads() -> Iterator[TelemetryRow]:
     """Yield the rows of the queues between a consumer's two threads (KIP-1068)."""
-    group = "consumer-metrics"
+    yield from of_queues("consumer-metrics")
+    name = "background-event-queue"
+    yield value("consumer-metrics", f"{name}-size", "background_events_waiting")
+    yield latency("consumer-metrics", f"{name}-processing-time", "consumer_callback_seconds")
+
+
+def of_queues(group: str) -> Iterator[TelemetryRow]:
+    """Yield those of them that share consumers have, too."""
     cycle = "time-between-network-thread-poll"
     yield TelemetryRow(group, cycle, "loop_turns_total", (Measure.CYCLE,), scale=MS)
     yield value(group, "application-event-queue-size", "events_waiting")
@@ -216,8 +223,6 @@ def of_threads() -> Iterator[TelemetryRow]:
     yield value(group, "application-events-expired-count", "calls_timed_out_total")
     yield value(group, "unsent-requests-queue-size", "requests_waiting")
     yield latency(group, "unsent-requests-queue-time", "request_queue_seconds")
-    yield value(group, "background-event-queue-size", "background_events_waiting")
-    yield latency(group, "background-event-queue-processing-time", "consumer_callback_seconds")
 
 
 def of_polls() -> Iterator[TelemetryRow]:
@@ -248,6 +253,42 @@ CONSUMER: Final[tuple[TelemetryRow, ...]] = (
     *of_polls(),
     *of_group(),
     *of_fetches(),
+    *of_network("consumer"),
+)
+
+
+def of_share() -> Iterator[TelemetryRow]:
+    """Yield the rows of a member of a share group (KIP-932)."""
+    group = "consumer-share-coordinator-metrics"
+    yield TelemetryRow(
+        group,
+        "heartbeat-response-time",
+        "request_seconds",
+        (Measure.MAXIMUM,),
+        ("ShareGroupHeartbeat",),
+        scale=MS,
+    )
+    yield count(group, "heartbeat", "requests_total", "ShareGroupHeartbeat")
+    group = "consumer-share-fetch-manager-metrics"
+    yield latency(group, "fetch-latency", "share_request_seconds", "ShareFetch")
+    yield count(group, "fetch", "requests_total", "ShareFetch")
+    yield count(group, "records-consumed", "share_records_returned_total")
+    yield count(group, "acknowledgements-send", "share_acknowledged_total")
+    yield count(group, "acknowledgements-error", "share_refused_total")
+    yield quotient(
+        group,
+        "fetch-throttle-time",
+        "throttle_seconds_total",
+        "request_seconds",
+        "ShareFetch",
+        scale=MS,
+    )
+    yield from of_queues("consumer-share-metrics")
+
+
+SHARE: Final[tuple[TelemetryRow, ...]] = (
+    *wanted_first("consumer"),
+    *of_share(),
     *of_network("consumer"),
 )
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from prokurist.application.call_runner import LAST_TURN, CallRunner
 from prokurist.application.caller_counters import CLOSED
 from prokurist.application.driving import Run, Steps
+from prokurist.application.telemetry import push_last
 from prokurist.assembly.share import ShareSide
 from prokurist.errors import KafkaException
 from prokurist.events.application_events import Close, EndSharing, Leave
@@ -79,6 +80,12 @@ class ShareClosing:
         call = self._caller.call("close", budget)
         yield from self.leave(call)
         last = Deadline(max(call.deadline.at, self._caller.now() + LAST_TURN))
+        telemetry = self._side.telemetry
+        if telemetry is not None and telemetry.pushes:
+            yield from self._phase(
+                "telemetry",
+                lambda: push_last(self._caller, call.began, self._within(call.deadline)),
+            )
         yield from self._phase("network thread", lambda: self._end_thread(call, last))
         yield from self._phase("join", lambda: self._join(last))
         self._caller.closed = True

@@ -8,12 +8,16 @@ import math
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.events.clock import as_seconds
 from prokurist.share.acknowledging import AcknowledgeCallback, Offsets
 from prokurist.share.core import CLOSE, ShareCore, most_in, topics_in
 from prokurist.share.records import ShareRecord, ShareRecords
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 class KafkaShareConsumer(ShareCore):
@@ -188,6 +192,22 @@ class KafkaShareConsumer(ShareCore):
         """
         with self._inside("commit_async"):
             self._acknowledging.commit_async(callback)
+
+    def client_instance_id(self, timeout: float | timedelta) -> "UUID":
+        """Return the id by which brokers know the metrics that this client pushes (KIP-714).
+
+        Args:
+            timeout: Seconds; there is no default.
+
+        Raises:
+            IllegalStateException: `enable.metrics.push` is off.
+            TimeoutException: No broker has given one in time.
+            UnsupportedVersionException: The brokers take no metrics.
+        """
+        as_seconds(timeout)
+        with self._inside("client_instance_id"):
+            require_push(on=self._built().telemetry is not None)
+            return self._caller.drive(client_instance_id(self._caller, timeout))
 
     # --- the end -------------------------------------------------------------------------
 

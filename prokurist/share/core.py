@@ -128,6 +128,11 @@ class ShareCore:
             cap=config.fetch_decoded_batch_max_bytes,
         )
         self._counted = CountedShareConsumer(config, side, self._caller, self._collector)
+        if side.telemetry is not None:
+            # Imported here, as for `metrics`: the network thread imports nothing later.
+            from prokurist.metrics.telemetry import TelemetrySource  # noqa: PLC0415
+
+            side.telemetry.source = TelemetrySource(self._counted, side.time_of_day)
 
     # --- topics --------------------------------------------------------------------------
 

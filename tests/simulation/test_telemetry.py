@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from prokurist import errors
 from tests.simulation.telemetry import (
     CONSUMER,
     ORDERS,
@@ -127,6 +128,38 @@ def test_a_push_stays_within_the_limit() -> None:
     taken = pushes(world)[0]
     assert len(taken.data) <= 400
     assert PRODUCER + "connection.creation.total" in content(taken).names
+
+
+def test_a_share_consumer_tells_what_it_has_done() -> None:
+    """B833: by Java's names of share groups; it is given an id, and pushes at its end."""
+    world = fresh(interval=60.0, metrics=["org.apache.kafka.consumer"])
+    world.control.configure_share_groups(from_earliest=True)
+    with world.share_consumer(enable_metrics_push=True) as consumer:
+        consumer.subscribe("orders")
+        world.control.append(ORDERS, *[b"v"] * 5)
+        while not consumer.poll(10.0):
+            pass
+        consumer.commit_sync(5.0)
+        assert consumer.client_instance_id(90.0)
+        while not pushes(world):
+            consumer.poll(1.0)
+    share = "org.apache.kafka.consumer.share."
+    told = content(pushes(world)[0])
+    assert told.one(share + "fetch.manager.records.consumed.total") == 5
+    assert told.one(share + "fetch.manager.acknowledgements.send.total") == 5
+    assert told.one(share + "fetch.manager.fetch.total") >= 1
+    assert told.one(share + "coordinator.heartbeat.total") >= 1
+    assert len(pushes(world)) == 2
+
+
+def test_a_share_consumer_without_pushes_has_no_id() -> None:
+    """B833: the error names the key."""
+    world = fresh(interval=60.0)
+    with (
+        world.share_consumer() as consumer,
+        pytest.raises(errors.IllegalStateException, match=r"enable\.metrics\.push"),
+    ):
+        consumer.client_instance_id(1.0)
 
 
 # --- thrift ------------------------------------------------------------------------------

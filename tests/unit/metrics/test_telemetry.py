@@ -8,7 +8,12 @@ import pytest
 from docs.generate.java_metrics import JAVA
 from prokurist.events.counter_types import Histogram
 from prokurist.metrics import otlp
-from prokurist.metrics.catalogue import OF_CLIENTS, OF_CONSUMERS, OF_PRODUCERS
+from prokurist.metrics.catalogue import (
+    OF_CLIENTS,
+    OF_CONSUMERS,
+    OF_PRODUCERS,
+    OF_SHARE_CONSUMERS,
+)
 from prokurist.metrics.otlp import Measured
 from prokurist.metrics.telemetry import ZERO, Amount
 from prokurist.metrics.telemetry_rows import (
@@ -16,6 +21,7 @@ from prokurist.metrics.telemetry_rows import (
     ENDINGS,
     PREFIX,
     PRODUCER,
+    SHARE,
     Measure,
     TelemetryRow,
 )
@@ -74,6 +80,23 @@ def test_java_has_each_of_them(client: str, row: TelemetryRow) -> None:
     for measure in row.measures:
         name = row.name + ENDINGS.get(measure, "")
         assert (client, row.group, name, row.by.replace("_", "-")) in facts()
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=f"{row.group} {row.name}") for row in SHARE]
+)
+def test_java_has_each_of_a_share_consumer(row: TelemetryRow) -> None:
+    """In that group, by that name; what is of the network is as a consumer's."""
+    with FACTS.with_name("java-share-metrics.tsv").open(newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t")
+        known = {(each["group"], each["name"]) for each in rows}
+    known |= {(group, name) for client, group, name, _ in facts() if client == "consumer"}
+    catalogue = *OF_CLIENTS, *OF_SHARE_CONSUMERS
+    ours = {each.name.removeprefix("prokurist_") for each in catalogue}
+    for measure in row.measures:
+        assert (row.group, row.name + ENDINGS.get(measure, "")) in known
+    assert row.ours in ours
+    assert not row.per or row.per in ours
 
 
 @pytest.mark.parametrize(("client", "row"), ROWS)
