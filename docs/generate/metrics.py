@@ -50,7 +50,7 @@ series has the label `client_id`; of two open clients with one id the younger go
 default one: `register(registry)`. The library's metrics of the process itself stay what
 they are.
 
-**A mapping.** `metrics()` of a consumer or a producer gives the same numbers of that client,
+**A mapping.** `metrics()` of each client gives the same numbers of that client,
 from any thread and after `close` too, by the names that an exposition has:
 
 ```python excerpt

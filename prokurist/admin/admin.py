@@ -29,6 +29,7 @@ from prokurist.application.caller_counters import CLOSED, CallerCounters
 from prokurist.application.driving import Run, Steps
 from prokurist.application.health import ClientHealth
 from prokurist.application.monkey_patches import refuse_patched
+from prokurist.application.open_clients import OPEN
 from prokurist.application.single_thread_guard import PROCESS
 from prokurist.application.telemetry import client_instance_id, require_push
 from prokurist.assembly.admin import AdminSide, open_admin_side
@@ -112,6 +113,7 @@ class KafkaAdmin(
             self._wire(settings, clock, side)
             side.thread.start()
             self._counted.started = epoch_milliseconds()
+            OPEN.add(self._counted)
             at_exit.remember(self, close_at_exit, side.trace)
             servers = ",".join(
                 f"{each.host}:{each.port}" for each in settings.bootstrap_servers
@@ -178,6 +180,7 @@ class KafkaAdmin(
         else:
             yield from runner.wait_for_end(ending, last)
         yield Run(self._thread().join, last.remaining(runner.now()))
+        OPEN.remove(self._counted)
         CLOSED.add(self._counters)
         side.trace.emit(CLIENT_CLOSED, seconds=runner.now() - began)
 

@@ -70,4 +70,4 @@ class OpenClients(Generic[Client]):
 
 
 OPEN: Final = OpenClients[Named]()
-"""The open clients of this process, consumers and producers."""
+"""The open clients of this process, of all kinds."""

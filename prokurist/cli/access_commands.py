@@ -95,7 +95,7 @@ def rights_of(
 def entity_of(
     user: User = None, client_id: ClientId = None, ip: Address = None
 ) -> "QuotaEntity":
-    """Whose quotas they are."""
+    """The entity of quotas."""
     from prokurist.cli import access_changes as command
 
     return command.entity_of(user, client_id, ip)

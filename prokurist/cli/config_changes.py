@@ -82,7 +82,9 @@ def show_keys(
     ]
     show(KEYS, rows, as_json=as_json)
     if found.errors:
-        raise Failed("; ".join(str(error) for error in found.errors.values()))
+        raise Failed(
+            "; ".join(f"{resource}: {error}" for resource, error in found.errors.items())
+        )
 
 
 def changes_of(texts: Sequence[str]) -> dict[str, ConfigChange]:

@@ -52,7 +52,7 @@ def target_of(
         typer.Option("--shift-by", metavar="N", help="By so many records; back below zero."),
     ] = None,
 ) -> "Target":
-    """Where a reset leads to."""
+    """The target of a reset."""
     from prokurist.cli import resets as command
 
     return command.target_of(

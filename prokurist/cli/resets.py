@@ -26,7 +26,7 @@ COLUMNS = (
     Column("change"),
 )
 Target: TypeAlias = OffsetSpec | datetime | timedelta | Shift | int
-"""Where a reset leads to; a number is an offset of all partitions."""
+"""The target of a reset; a number is an offset of all partitions."""
 OPTIONS: Final = (
     "--to-earliest, --to-latest, --to-offset, --to-datetime, --by-duration and --shift-by"
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from prokurist import TopicPartition
 from prokurist.admin import (
     DEFAULT,
     Acl,
@@ -27,6 +28,8 @@ from prokurist.admin import (
     SetPassword,
 )
 from prokurist.errors import (
+    AuthorizationException,
+    ClusterAuthorizationException,
     DelegationTokenNotFoundException,
     IllegalStateException,
     InvalidRequestException,
@@ -228,6 +231,32 @@ def test_tokens(kafka: RealKafka, admin: KafkaAdmin, name: str) -> None:
     assert shows(lambda: admin.describe_tokens(timeout=30), ())
     with pytest.raises(DelegationTokenNotFoundException):
         admin.renew_token(token, timeout=30)
+
+
+def test_a_user_without_rights(kafka: RealKafka, admin: KafkaAdmin, name: str) -> None:
+    """B691: each call is refused by its own item, at once, in a sentence."""
+    admin.create_topic(name, 1, wait=True, timeout=30)
+    admin.alter_users({name: SetPassword("plain", SHA_256)}, timeout=30).check()
+    assert shows(lambda: admin.users([name], timeout=30).errors, {})
+    tp = TopicPartition(name, 0)
+    with logged_in(kafka, name, "plain") as own:
+        with pytest.raises(ClusterAuthorizationException):
+            own.users(timeout=30)
+        for results in (
+            own.users(["anna"], timeout=30),
+            own.alter_users({"x": SetPassword("y")}, timeout=30),
+            own.create_acls(
+                Acl.allow(["User:x"], [AclOperation.READ], topics=[name]), timeout=30
+            ),
+            own.elect_leaders([tp], timeout=30),
+            own.delete_topics([name], timeout=30),
+            own.delete_records({tp: 0}, timeout=30),
+            own.alter_offsets(name, {tp: 0}, timeout=30),
+        ):
+            [error] = results.errors.values()
+            assert isinstance(error, AuthorizationException)
+            assert not error.may_have_happened
+            assert "Request(" not in str(error)
 
 
 def test_tokens_by_hand(kafka: RealKafka, name: str, tmp_path: Path) -> None:

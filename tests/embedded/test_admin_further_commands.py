@@ -12,8 +12,8 @@ from tests.embedded.commands import Command, commit
 
 def test_rights_that_a_client_needs(at: Command) -> None:
     """B685: each with its state; the commands told for missing ones create them."""
-    words = ("acls", "for", "producer", "--principal", "User:anna", "-t", "orders")
-    words += ("--transactional-id", "shop", "-G", "billing")
+    needs = ("-t", "orders", "--transactional-id", "shop", "-G", "billing")
+    words = ("acls", "for", "producer", "--principal", "User:anna", *needs)
     done = at(*words, "-J")
     assert (done.code, {row["state"] for row in done.objects}) == (FAILURE, {"missing"})
     assert [(row["operation"], row["name"]) for row in done.objects] == [

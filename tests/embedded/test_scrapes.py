@@ -1,5 +1,6 @@
 """Prometheus reads without end while a consumer's calls have their deadlines."""
 
+import asyncio
 import threading
 import time
 
@@ -7,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 import prokurist.metrics
-from prokurist import KafkaConsumer, TimeoutException, TopicPartition
+from prokurist import KafkaAdmin, KafkaConsumer, TimeoutException, TopicPartition, aio
 from prokurist.testing.broker import EmbeddedBroker
 from tests.stopwatch import Stopwatch
 
@@ -60,3 +61,42 @@ def test_calls_end_on_time_beside_endless_scrapes() -> None:
             over.set()
             scraping.join()
     assert {lags(text) for text in texts} == {PARTITIONS}
+
+
+def test_an_admin_client_is_scraped_until_it_is_closed() -> None:
+    """B640: its calls, how many time out, its requests; nothing of it after `close`."""
+    registry = CollectorRegistry()
+    prokurist.metrics.register(registry)
+    with (
+        EmbeddedBroker(1, {"orders": 1}) as broker,
+        KafkaAdmin(bootstrap_servers=broker.bootstrap, client_id="ops") as admin,
+    ):
+        admin.list_topics(timeout=20)
+        with broker.freeze():
+            assert admin.describe_topics(["orders"], timeout=0.2).errors
+        of = {"client_id": "ops"}
+        calls = {**of, "call": "list_topics"}
+        assert registry.get_sample_value("prokurist_call_seconds_count", calls) == 1
+        late = {**of, "call": "describe_topics"}
+        assert registry.get_sample_value("prokurist_calls_timed_out_total", late) == 1
+        alive = registry.get_sample_value("prokurist_network_thread_alive", of)
+        assert alive == admin.metrics()["prokurist_network_thread_alive"] == 1
+        requests = {**of, "api": "Metadata"}
+        assert registry.get_sample_value("prokurist_requests_total", requests)
+    assert b"ops" not in generate_latest(registry)
+
+
+def test_an_admin_client_of_coroutines_is_scraped() -> None:
+    """B640: as that of threads."""
+    registry = CollectorRegistry()
+    prokurist.metrics.register(registry)
+
+    async def look(bootstrap: str) -> float | None:
+        async with aio.KafkaAdmin(bootstrap_servers=bootstrap, client_id="aio-ops") as admin:
+            await admin.list_topics(timeout=20)
+            calls = {"client_id": "aio-ops", "call": "list_topics"}
+            return registry.get_sample_value("prokurist_call_seconds_count", calls)
+
+    with EmbeddedBroker(1, {"orders": 1}) as broker:
+        assert asyncio.run(look(broker.bootstrap)) == 1
+    assert b"aio-ops" not in generate_latest(registry)

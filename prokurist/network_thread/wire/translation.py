@@ -20,8 +20,15 @@ LONGEST_HOST: Final = 255
 """Of a name that any resolver takes."""
 
 
+DUMPED: Final = "Request Request("
+"""Beginning of messages that name the operation that is not allowed behind all of a request's
+fields: session, connections, buffers."""
+
+
 def said(text: str | None) -> str | None:
-    """A broker's error message, cut to a readable length."""
+    """A broker's error message, cut to a readable length; of a dumped request its end alone."""
+    if text is not None and text.startswith(DUMPED):
+        text = f"the request {text[text.rfind(')') + 1 :].strip()}"
     return text if text is None or len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 

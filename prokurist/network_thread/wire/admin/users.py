@@ -45,8 +45,8 @@ class DescribeUsers:
 
     def body(self) -> Body:
         """The fields of every version at once."""
-        names = self.names
-        return {"users": None if names is None else tuple({"name": each} for each in names)}
+        # None would mean all, too, and leaves a user without rights without an answer.
+        return {"users": tuple({"name": each} for each in self.names or ())}
 
     def answer(self, body: Body) -> ItemsAnswer:
         """Read an answer of any version."""
