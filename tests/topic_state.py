@@ -59,6 +59,8 @@ KEPT: Final[Mapping[str, Kept]] = {
     "Partitions.listed": kept("the end of the reading"),
     # --- what workers hold, and instruments ------------------------------------------------
     "Schedule._lanes": kept("worked on; given away, unless it runs"),
+    "Schedule._due": kept("due, or given away"),
+    "TaskWorkers._tasks": kept("the end of the task; cancelled when it is given away"),
     "WorkersCore._paused": kept("resumed, or given away"),
     "SendSpans._measured": kept("never: 10 000 at most, of one producer"),
     # --- what a share consumer holds -----------------------------------------------------
@@ -184,19 +186,18 @@ KEPT: Final[Mapping[str, Kept]] = {
 
 OF_OTHERS: Final[Mapping[str, str]] = {
     "BrokersToAsk._refusals": "addresses",
-    "CoordinatorSearch._errors": "groups and transactional ids",
     "Calls._running": "calls",
     "ClassicAssignors._assignors": "assignors",
     "ClassicAssignors._built_in": "assignors",
     "ClientsCollector._warned": "client ids",
     "ClusterSession._clients": "groups",
+    "ClusterSnapshot.accepted": "a signal",
+    "ClusterSnapshot.refused": "a signal",
     "CommitWorker._kept": "queries",
     "ConfigEntry.synonyms": "a value of the caller's",
     "ConfigResource.set_config_dict": "a value of the caller's",
-    "ClusterSnapshot.accepted": "a signal",
-    "ClusterSnapshot.refused": "a signal",
+    "CoordinatorSearch._errors": "groups and transactional ids",
     "Dispatch._handlers": "types of events",
-    "TransactionWrites.groups": "groups",
     "EventQueue._over": "runs of queries",
     "EventQueue._queued": "runs of queries",
     "EventQueue._runs": "runs of queries",
@@ -208,11 +209,14 @@ OF_OTHERS: Final[Mapping[str, str]] = {
     "OpenClients._clients": "client ids",
     "QueryProgress.commits": "results",
     "Reach._silent": "addresses",
+    "RecordSent.headers": "names of headers",
+    "RecordsSent.headers": "names of headers",
     "Refusals._until": "addresses",
     "RepeatedWarnings._lasting": "queries, and kinds of trouble",
     "SharedCall._copies": "calls",
     "SharedCall._followers": "calls",
     "TelemetryManager._callers": "calls",
+    "TransactionWrites.groups": "groups",
     "WorkerCall.running": "runs of queries",
 }
 """Containers of calls, or keyed by a `str` that is no topic: what that is."""
