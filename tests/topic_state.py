@@ -62,6 +62,8 @@ KEPT: Final[Mapping[str, Kept]] = {
     "Schedule._due": kept("due, or given away"),
     "TaskWorkers._tasks": kept("the end of the task; cancelled when it is given away"),
     "WorkersCore._paused": kept("resumed, or given away"),
+    "RecordsSent._told": kept("the end of the call's last delivery"),
+    "SendSpans._begun": kept("never: 10 000 at most, of one producer"),
     "SendSpans._measured": kept("never: 10 000 at most, of one producer"),
     # --- what a share consumer holds -----------------------------------------------------
     "AcknowledgeOutcome._done": kept("told, or the end of the call"),
