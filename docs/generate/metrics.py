@@ -16,6 +16,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Reading": ("consumer",),
     "Sending": ("producer",),
     "Share groups": ("share",),
+    "Workers": ("workers",),
     "The network thread": ("network", "loop", "event", "events", "background"),
     "Brokers": ("request", "requests", "throttle", "node", "connections"),
     "The client": ("client",),

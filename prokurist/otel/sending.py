@@ -40,6 +40,8 @@ class SendSpans:
         self._client = client_values(client)
         # Of metrics: per topic and partition, so that none is made for a record.
         self._measured: dict[tuple[str, int], dict[str, Value]] = {}
+        # Of spans: per topic, with the id of the cluster that was known then.
+        self._begun: dict[str, tuple[str | None, dict[str, Value]]] = {}
 
     def begin(
         self, topic: str, value: Any, key: Any, headers: "Headers", partition: int | None
@@ -81,9 +83,13 @@ class SendSpans:
         return RecordsSent(self, span, with_context(tools.propagator, headers, context))
 
     def _attributes(self, topic: str) -> dict[str, Value]:
-        return self.tools.names.of(
-            **SEND, **self._client, topic=topic, cluster=self._cluster().id
-        )
+        cluster = self._cluster().id
+        known, made = self._begun.get(topic, (None, None))
+        if made is None or known != cluster:
+            made = self.tools.names.of(**SEND, **self._client, topic=topic, cluster=cluster)
+            if len(self._begun) < MOST_MEASURED:
+                self._begun[topic] = cluster, made
+        return made
 
     def measured(self, topic: str, partition: int) -> dict[str, Value]:
         """The attributes of metrics for one partition."""
@@ -104,12 +110,18 @@ class SendSpans:
             cluster=self._cluster().id,
         )
 
-    def count(self, metadata: RecordMetadata, error: KafkaException | None, span: Span) -> None:
-        """Count a record that has ended."""
+    def count(
+        self,
+        metadata: RecordMetadata,
+        error: KafkaException | None,
+        span: Span,
+        number: int = 1,
+    ) -> None:
+        """Count records that have ended."""
         said = self.measured(metadata.topic, metadata.partition)
         if error is not None:
             said = {**said, **self.tools.fail(span, error)}
-        self.tools.sent.add(1, said)
+        self.tools.sent.add(number, said)
 
     def measure(
         self,
@@ -192,8 +204,10 @@ class RecordsSent:
         self._lock = threading.Lock()
         self._expected: int | None = None
         self._ended = 0
-        self._last: RecordMetadata | None = None
-        self._error: KafkaException | None = None
+        # By partition and class of error: the last record of each, and how many there were.
+        self._told: dict[
+            tuple[int, type | None], tuple[RecordMetadata, KafkaException | None, int]
+        ] = {}
 
     def heard(self, on_delivery: OnDelivery | None) -> OnDelivery | None:
         """See `Sent`."""
@@ -231,19 +245,21 @@ class RecordsSent:
                 self._callback(metadata, error)
 
     def _note(self, metadata: RecordMetadata, error: KafkaException | None, span: Span) -> None:
-        self._of.count(metadata, error, span)
+        kind = metadata.partition, None if error is None else type(error)
         with self._lock:
+            *_, number = self._told.get(kind, (None, None, 0))
+            self._told[kind] = metadata, error, number + 1
             self._ended += 1
-            self._last = metadata
-            self._error = self._error or error
             is_over = self._ended == self._expected
         if is_over:
             self._end(span)
 
     def _end(self, span: Span) -> None:
         self._span = None
-        place = self._last
-        if place is not None:
-            # Records of one call may go to several partitions.
-            place = RecordMetadata(place.topic, -1, -1, -1)
-        self._of.measure(self._of.now() - self._began, place, self._error, span)
+        told = tuple(self._told.values())
+        for metadata, error, number in told:
+            self._of.count(metadata, error, span, number)
+        # Records of one call may go to several partitions.
+        place = RecordMetadata(told[0][0].topic, -1, -1, -1) if told else None
+        failed = next((error for _, error, _ in told if error is not None), None)
+        self._of.measure(self._of.now() - self._began, place, failed, span)

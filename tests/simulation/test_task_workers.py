@@ -424,7 +424,7 @@ async def lives(world: World, random: Random, ledger: Ledger, protocol: str) -> 
             await stopped(workers, running)
 
     members = [asyncio.create_task(live()) for _ in range(3)]
-    await until(lambda: len(ledger.done) == total, 3000.0)
+    await until(lambda: ledger.faults or len(ledger.done) == total, 3000.0)
     is_over = True
     for each in members:
         await each

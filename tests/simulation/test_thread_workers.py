@@ -265,15 +265,22 @@ def test_bounds_of_bytes() -> None:
     assert committed(world, A) == committed(world, B) == 20
 
 
+class Killed(BaseException):
+    """The process is gone."""
+
+
 @BOTH
 @pytest.mark.parametrize("seed", range(3))
 def test_random_lives(protocol: str, seed: int) -> None:
-    """B877: one member after another, expired at random; in order, and nothing is missed."""
+    """B877, B878: members are expired, end, or die; in order, and nothing is missed."""
     random = Random(seed)  # noqa: S311 - no secret
     world = keyed(partitions=3, records=30, keys=4, random=random)
     ledger = Ledger(world)
     while len(ledger.done) < 90:
-        with reading(world, protocol, max_poll_records=random.randrange(1, 20)) as client:
+        with (
+            suppress(Killed),
+            reading(world, protocol, max_poll_records=random.randrange(1, 20)) as client,
+        ):
 
             def handle(record: ConsumerRecord, its: object = client) -> None:
                 well = random.random() > 0.15
@@ -303,6 +310,13 @@ def test_random_lives(protocol: str, seed: int) -> None:
                 with suppress(Exception):
                     world.control.expire_member("g", its._member_identity.identity.member_id)
 
+            def kill(network_side: Any = world.members[-1]) -> None:
+                # Whatever it does from now on, no broker hears of it.
+                world.members.remove(network_side)
+                raise Killed
+
+            if random.random() < 0.3:
+                world.at(world.clock.time + random.random() * 30.0, kill)
             world.at(world.clock.time + random.random() * 30.0, expire)
             world.at(world.clock.time + random.random() * 60.0, workers.stop)
             workers.run(idle_timeout=20.0)

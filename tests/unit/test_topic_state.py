@@ -27,6 +27,8 @@ ROOMS: Final = (
     "network_thread",
     "producer",
     "spark",
+    "parallel",
+    "otel",
 )
 MAPPINGS: Final = frozenset(
     {"dict", "defaultdict", "Counter", "OrderedDict", "Mapping", "WeakKeyDictionary"}
