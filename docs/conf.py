@@ -25,7 +25,7 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|concurrent|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
+        r"(collections|concurrent|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client|google)\..*",
     ),
     # Neither are our own that are not meant to be imported.
     (

@@ -51,6 +51,7 @@ MODULES: Final = (
     "prokurist.compat.kafka.structs",
     "prokurist.errors",
     "prokurist.metrics",
+    "prokurist.registry",
     "prokurist.spark",
     "prokurist.testing.kafka",
     "prokurist.otel",

@@ -47,6 +47,7 @@ KEPT: Final[Mapping[str, Kept]] = {
     "Assigned._subscribed": kept("unsubscribed", GONE, AWAY),
     "FetchBuffer._lines": kept("returned, or its ticket is no longer current"),
     "FetchCollector._begun": kept("the next poll"),
+    "FetchCollector.pending": kept("the next poll"),
     "FetchCollector.only": kept("the end of the poll of some partitions"),
     "BackgroundEvents._errors": kept("raised, no longer wanted, or over by itself", GONE),
     "Subscribing._given_back": kept("the end of unsubscribe"),

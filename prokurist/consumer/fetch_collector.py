@@ -88,7 +88,7 @@ class FetchCollector:
     Attributes:
         lent: The records lent to an iteration, with the last one handed out.
         polls: How many polls have begun.
-        pending: Work that records wait for, by the last collection.
+        pending: Partitions whose next record waits, by the last collection, and for what.
         only: Partitions to collect from; of none, all.
         topics: Counters of returned records, by topic.
     """
@@ -118,7 +118,7 @@ class FetchCollector:
         self.only: frozenset[TopicPartition] = frozenset()
         self._begun: dict[TopicPartition, Bookmark] = {}
         self.polls: int = 0
-        self.pending: list[Work] = []
+        self.pending: list[tuple[TopicPartition, Work]] = []
         self._shortest_first = False
         self.topics: Family[Consumed] = self._entries.topics
 
@@ -201,7 +201,7 @@ class FetchCollector:
             try:
                 taken = entries.take(entry, most, enough, alone=alone and not after)
             except Pending as pending:
-                self.pending.append(pending.work)
+                self.pending.append((entry.partition, pending.work))
                 continue
             except KafkaException:
                 if after:
@@ -280,7 +280,7 @@ class FetchCollector:
             try:
                 taken = self._entries.take(entry, most, alone=True)
             except Pending as pending:
-                self.pending.append(pending.work)
+                self.pending.append((entry.partition, pending.work))
                 continue
             except KafkaException:
                 self._buffer.defer(entry.partition)

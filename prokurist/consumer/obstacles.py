@@ -10,6 +10,7 @@ from typing import Final
 
 from prokurist.events.cluster import ABSENT, Cluster
 from prokurist.events.committable import Committable
+from prokurist.events.pending import Work
 from prokurist.events.positions import Positions, Survey
 from prokurist.events.reachability import Reachability
 from prokurist.lazy_dataclasses import dataclass
@@ -260,6 +261,13 @@ class Obstacles:
         more = f"; and {len(open_ones) - SHOWN} more" if len(open_ones) > SHOWN else ""
         text = f"{why.text}: {'; '.join(map(str, open_ones[:SHOWN]))}{more}"
         return replace(why, text=text, transactions=open_ones)
+
+
+def deserializing(waiting: Collection[tuple[TopicPartition, Work]]) -> WhyEmpty:
+    """The reason for a poll whose next records wait for their deserializer."""
+    works = sorted({str(work) for _, work in waiting})
+    text = f"deserializers wait for {', '.join(works[:SHOWN])}:"
+    return about(EmptyCause.DESERIALIZING, text, [tp for tp, _ in waiting])
 
 
 def about(cause: EmptyCause, text: str, partitions: Collection[TopicPartition]) -> WhyEmpty:

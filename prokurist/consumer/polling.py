@@ -19,7 +19,7 @@ from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
-from prokurist.consumer.obstacles import Obstacles
+from prokurist.consumer.obstacles import Obstacles, deserializing
 from prokurist.errors import IllegalStateException, KafkaException
 from prokurist.events.application_events import (
     LookUpEnd,
@@ -39,6 +39,7 @@ from prokurist.events.member_identity import MemberIdentity, PollActivity
 from prokurist.events.positions import Positions
 from prokurist.records.consumer_records import ConsumerRecords
 from prokurist.records.reader import PartitionReader
+from prokurist.records.why_empty import WhyEmpty
 from prokurist.types import PartitionProgress, TopicPartition
 
 Result = TypeVar("Result")
@@ -143,7 +144,7 @@ class Polling:
         self._collector.begin()
         records = yield from self._await_records(call, collect)
         if records is None:
-            return ConsumerRecords(why_empty=self._obstacles.look)
+            return ConsumerRecords(why_empty=self._why_empty())
         return self._received(call, records)
 
     def _received(self, call: Call, records: ConsumerRecords) -> ConsumerRecords:
@@ -161,8 +162,12 @@ class Polling:
         call = self._caller.call("poll_more", seconds)
         records = yield from self._await_records(call, collect, attends=False)
         if records is None:
-            return ConsumerRecords(why_empty=self._obstacles.look)
+            return ConsumerRecords(why_empty=self._why_empty())
         return self._received(call, records)
+
+    def _why_empty(self) -> Callable[[], WhyEmpty]:
+        waiting = self._collector.pending
+        return partial(deserializing, waiting) if waiting else self._obstacles.look
 
     def take_back(self) -> None:
         """Have the records of the last poll, or of `next`, come again: they were not worked on.
@@ -211,7 +216,7 @@ class Polling:
                 if result is not None:
                     return result
                 until = Deadline(self._caller.now() + look_again).earlier(call.deadline)
-                for work in self._collector.pending:
+                for _, work in self._collector.pending:
                     work.when_over(self._background.nudge)
                     until = until.earlier(work.until)
                 if attends:

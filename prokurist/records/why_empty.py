@@ -44,6 +44,8 @@ class EmptyCause(Enum):
     """Partitions have no leader that is known."""
     FETCHING = "fetching"
     """Records have not arrived yet, or no answer has shown if there are any."""
+    DESERIALIZING = "deserializing"
+    """A deserializer waits for what another thread fetches, such as a schema."""
     SKIPPED = "skipped"
     """Only transaction markers and aborted records were read, which are not returned."""
     OPEN_TRANSACTION = "open_transaction"

@@ -1,4 +1,4 @@
-"""What a request shows to the registry: a name and a password, or a token.
+"""Credentials of a request: a name and a password, or a token.
 
 Thread: a look-up's; one at a time where a token is asked for.
 """

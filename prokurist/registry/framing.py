@@ -28,7 +28,7 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a record says of its schema.
+    """Identity of a record's schema, and the value's bytes.
 
     Attributes:
         id: Its number or its GUID.

@@ -85,6 +85,9 @@ class LookUp:
             raise copy(self._error)
         return self._value
 
+    def __str__(self) -> str:
+        return f"{self._what} of the schema registry"
+
     def __repr__(self) -> str:
         return f"LookUp({self._what}, {'over' if self._waiter.is_open else 'under way'})"
 

@@ -1,4 +1,4 @@
-"""What serializers and deserializers of all three languages share.
+"""Shared parts of the serializers and deserializers of all three languages.
 
 Thread: any, several at once. A serializer waits for the registry where the schema's id is not
 in the cache, at most for the registry's `timeout`. A deserializer that a consumer calls waits

@@ -131,7 +131,7 @@ class AzureIdentity:
         )
 
     def __repr__(self) -> str:
-        return "Azure's managed identity"
+        return f"AzureIdentity({self._scope!r})"
 
 
 def form_of(fields: Mapping[str, str]) -> bytes:

@@ -86,4 +86,4 @@ class GcpIdentity:
         return body_of(answer, SERVICE, "check that this place has a service account")
 
     def __repr__(self) -> str:
-        return SERVICE
+        return "GcpIdentity()"

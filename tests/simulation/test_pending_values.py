@@ -8,6 +8,7 @@ import pytest
 from prokurist.errors import RecordDeserializationException, SchemaRegistryUnavailableException
 from prokurist.events.clock import Deadline
 from prokurist.events.pending import Pending
+from prokurist.records.why_empty import EmptyCause
 from tests.simulation.reading import A, B, offsets, reader
 from tests.simulation.world import World
 
@@ -32,6 +33,9 @@ class Fetched:
             tell()
         else:
             self.listeners.append(tell)
+
+    def __str__(self) -> str:
+        return "what the test ends"
 
     def end(self) -> None:
         """End it."""
@@ -104,7 +108,11 @@ def test_a_poll_without_time_waits_for_no_schema() -> None:
     world.control.append(A, b"?0")
     awaiting = Awaiting(world, 60.0)
     with reader(world, A, value_deserializer=awaiting) as consumer:
-        consumer.poll(1.0)
+        empty = consumer.poll(1.0)
+        assert empty.why_empty is not None
+        assert empty.why_empty.cause is EmptyCause.DESERIALIZING
+        assert empty.why_empty.partitions == (A,)
+        assert "wait for what the test ends: orders-0" in str(empty.why_empty)
         began = world.clock.now()
         assert not consumer.poll(0)
         assert world.clock.now() == began

@@ -19,6 +19,7 @@ THREADS = frozenset(
         "<client id>-network",
         "prokurist-admin-call",
         "prokurist-parked-messages",
+        "prokurist-schema-registry",
         "prokurist-spark-committer",
     }
 )
