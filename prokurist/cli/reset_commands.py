@@ -65,6 +65,21 @@ def target_of(
     )
 
 
+def resetting(
+    asked: CommandOptions,
+    name: str,
+    target: "Target",
+    topic: list[str] | None,
+    partition: list[str] | None,
+    **options: bool,
+) -> Work:
+    """Return the work of a reset."""
+    from prokurist.cli import resets as command
+
+    partitions = numbers_of(partition or ())
+    return partial(command.run, asked, name, topic or (), partitions, target, **options)
+
+
 @with_options
 @made_of("target", target_of)
 def reset_group(
@@ -79,19 +94,8 @@ def reset_group(
     as_json: bool,
 ) -> Work:
     """Reset committed offsets: where a group goes on reading."""
-    from prokurist.cli import resets as command
-
-    return partial(
-        command.run,
-        asked,
-        name,
-        topic or (),
-        numbers_of(partition or ()),
-        target,
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    options = {"yes": yes, "dry_run": dry_run, "as_json": as_json}
+    return resetting(asked, name, target, topic, partition, **options)
 
 
 @with_options
@@ -108,17 +112,5 @@ def reset_share_group(
     as_json: bool,
 ) -> Work:
     """Reset start offsets: what a share group still has to process."""
-    from prokurist.cli import resets as command
-
-    return partial(
-        command.run,
-        asked,
-        name,
-        topic or (),
-        numbers_of(partition or ()),
-        target,
-        share=True,
-        yes=yes,
-        dry_run=dry_run,
-        as_json=as_json,
-    )
+    options = {"yes": yes, "dry_run": dry_run, "as_json": as_json}
+    return resetting(asked, name, target, topic, partition, share=True, **options)
