@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from prokurist import ConsumerRecords, KafkaConsumer, KafkaProducer, ReadProcessWrite
-from prokurist.errors import KafkaException
+from prokurist.errors import KafkaException, ProducerFencedException
 from tests.chaos.journal import Journal
 from tests.chaos.member import JournalHandler
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
@@ -156,6 +156,8 @@ class Copier:
             if number is not None:
                 transactions = producer._transactions
                 doubt = transactions is not None and transactions.is_in_doubt
+                # The id was taken between a commit and its repetition.
+                doubt |= isinstance(error, ProducerFencedException) and error.may_have_happened
                 self._journal.write("ended", [number, "in doubt" if doubt else "aborted"])
             if isinstance(error, KafkaException) and error.fatal:
                 raise
