@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -40,6 +40,18 @@ RATE: Final = 300.0
 """Records that are fed in a second."""
 SETTLES_WITHIN: Final = 120.0
 ANSWERS_WITHIN: Final = 60.0
+
+
+class Troubled(Protocol):
+    """A run whose cluster is troubled.
+
+    Attributes:
+        seed: What draws the lots.
+        troubles: How often each trouble of the cluster came.
+    """
+
+    seed: int
+    troubles: Counter[str]
 
 
 @dataclass
@@ -201,7 +213,7 @@ def run(
 def trouble_the_cluster(
     kafka: RealKafka,
     topics: Sequence[str],
-    outcome: CopiersResult,
+    outcome: Troubled,
     say: Callable[[str], object],
     until: float,
 ) -> None:
