@@ -130,7 +130,8 @@ class JudgeOfShares:
             story = self._stories[partition, offset]
             if story.value and story.value != value:
                 self.verdict.wrong(f"4: {partition} @ {offset} is {value} and {story.value}")
-            if story.accepted is not None and story.accepted < now:
+            # Who was frozen since then had it before, and was about to return it.
+            if story.accepted is not None and not shared(life.frozen, story.accepted, now):
                 story.again = True
             story.value = value
             story.last = now, life.name
