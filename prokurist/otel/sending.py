@@ -192,7 +192,7 @@ class RecordSent:
 
 
 class RecordsSent:
-    """The send of several records in one call: one span, whose context all of them bear."""
+    """The send of several records in one call: one span, and all of them bear its context."""
 
     def __init__(self, of: SendSpans, span: Span | None, headers: "Headers") -> None:
         self._of = of

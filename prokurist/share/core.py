@@ -1,4 +1,4 @@
-"""What share consumers of threads and of tasks have in common: wiring, marks, and steps.
+"""Base of share consumers of threads and of tasks: wiring, marks, and steps.
 
 Thread: the application's, one call at a time; records may be marked from any. All work is the
 network thread's.

@@ -49,7 +49,7 @@ class WorkFailed(Exception):
 
 @dataclass(frozen=True)
 class CopierDuty:
-    """What a copier is told.
+    """Orders of a copier.
 
     Attributes:
         bootstrap: Where the cluster is.
@@ -58,9 +58,9 @@ class CopierDuty:
         group: The group, which is the protocol's name as well.
         name: What its copies call it.
         transactional_id: The id of its producers.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
-        client: Whose program it is; a key of `READERS` and `SENDERS`.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
+        client: Name of its client; a key of `READERS` and `SENDERS`.
     """
 
     bootstrap: str
