@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -76,7 +76,7 @@ class Place:
                     return number + 1
         return numbers.stop
 
-    def bills(self) -> "Iterator[tuple[str, int]]":
+    def bills(self) -> Generator[tuple[str, int]]:
         """Customers and order numbers of bills, in the order of each partition, without end."""
         with KafkaConsumer(
             self.keys,
@@ -199,7 +199,9 @@ def test_the_trace_of_each_order(place: Place) -> None:
                 place.keys, group_id="dead", auto_offset_reset="earliest"
             ) as consumer:
                 consumer.subscribe("orders.dead")
-                assert consumer.next(PATIENCE).value == b"no Avro"
+                dead = consumer.next(PATIENCE)
+                assert dead is not None
+                assert dead.value == b"no Avro"
         finally:
             stop.set()
             worker.join()
