@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prokurist import testing as testing
     from prokurist import timeline as timeline
     from prokurist.admin.admin import KafkaAdmin as KafkaAdmin
+    from prokurist.application.health import MembershipHealth as MembershipHealth
     from prokurist.assignors.assignor import Assignor as Assignor
     from prokurist.assignors.assignor import Member as Member
     from prokurist.config import AdminConfig as AdminConfig
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from prokurist.config import ShareConsumerConfig as ShareConsumerConfig
     from prokurist.consumer.consumer import KafkaConsumer as KafkaConsumer
     from prokurist.consumer.health import Health as Health
-    from prokurist.consumer.health import MembershipHealth as MembershipHealth
     from prokurist.consumer.listeners import (
         ConsumerRebalanceListener as ConsumerRebalanceListener,
     )
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from prokurist.records.why_empty import OpenTransaction as OpenTransaction
     from prokurist.records.why_empty import WhyEmpty as WhyEmpty
     from prokurist.share.consumer import KafkaShareConsumer as KafkaShareConsumer
+    from prokurist.share.health import ShareHealth as ShareHealth
     from prokurist.share.records import ShareRecord as ShareRecord
     from prokurist.share.records import ShareRecords as ShareRecords
     from prokurist.types import Acknowledge as Acknowledge
@@ -116,6 +117,7 @@ __all__ = [
     "RetriableException",
     "Secret",
     "ShareConsumerConfig",
+    "ShareHealth",
     "ShareRecord",
     "ShareRecords",
     "SubscriptionPattern",
@@ -162,7 +164,7 @@ _HOMES = {
     "KafkaShareConsumer": "prokurist.share.consumer",
     "LogEvent": "prokurist.types",
     "Member": "prokurist.assignors.assignor",
-    "MembershipHealth": "prokurist.consumer.health",
+    "MembershipHealth": "prokurist.application.health",
     "MembershipState": "prokurist.types",
     "Node": "prokurist.types",
     "OffsetAndMetadata": "prokurist.types",
@@ -179,6 +181,7 @@ _HOMES = {
     "RetriableException": "prokurist.errors",
     "Secret": "prokurist.config",
     "ShareConsumerConfig": "prokurist.config",
+    "ShareHealth": "prokurist.share.health",
     "ShareRecord": "prokurist.share.records",
     "ShareRecords": "prokurist.share.records",
     "SubscriptionPattern": "prokurist.types",

@@ -1,10 +1,11 @@
-"""Snapshot for liveness probes of any client.
+"""Snapshots for liveness probes of any client, and of a membership.
 
 Thread: any. A client takes the readings one by one, without waiting, so two of them may be of
 two moments.
 """
 
 from prokurist.lazy_dataclasses import dataclass
+from prokurist.types import MembershipState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,27 @@ class ClientHealth:
     answer_age: float | None
     last_error: str | None
     last_error_age: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipHealth:
+    """The state of the membership, for liveness probes.
+
+    Attributes:
+        protocol: `classic` or `consumer`, by `group.protocol`; `share` in a share group.
+        state: Where the member stands.
+        member_id: Its id; empty while it has none.
+        epoch: The classic generation or the KIP-848 member epoch; −1 while it is in none.
+        heartbeat_age: Seconds since the coordinator answered its last heartbeat, or let
+            it in; None outside the group. While a classic group rebalances its
+            members send none, and the age grows.
+    """
+
+    protocol: str
+    state: MembershipState
+    member_id: str
+    epoch: int
+    heartbeat_age: float | None
 
 
 def age(moment: float | None, now: float) -> float | None:

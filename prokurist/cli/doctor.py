@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from prokurist.admin.admin import KafkaAdmin
 from prokurist.assembly.security import authenticator_of, tls_contexts, tls_of
-from prokurist.cli import advice, open_transactions, rights
+from prokurist.cli import advice, open_transactions, rights, share_findings
 from prokurist.cli.broker_kinds import (
     EVENT_HUBS,
     EVENT_HUBS_IDLE_MS,
@@ -247,7 +247,7 @@ class Doctor:
         others = [node for node in brokers(listed) if (node.host, node.port) not in greeted]
         for nth, node in enumerate(others):
             yield self._broker(node, len(others) - nth + 1)
-        yield from self._group(consumer, listed)
+        yield from self._group(consumer, admin, listed)
         yield from self._records(consumer, listed)
         if self._topics:
             yield self._transactions(admin, listed)
@@ -329,7 +329,10 @@ class Doctor:
         ).step
 
     def _group(
-        self, consumer: KafkaConsumer, listed: Mapping[str, Sequence[PartitionInfo]]
+        self,
+        consumer: KafkaConsumer,
+        admin: KafkaAdmin,
+        listed: Mapping[str, Sequence[PartitionInfo]],
     ) -> Iterator[Step]:
         topics = [topic for topic in self._topics or listed if topic in listed]
         partitions = [
@@ -375,6 +378,11 @@ class Doctor:
             reason = "without a coordinator no offsets can be asked for"
             yield Step("Committed", StepResult.SKIPPED, reason)
             return
+        if not any(first.found.values()):
+            shared = self._share_group(admin, self._config.group_id)
+            if shared is not None:
+                yield shared
+                return
         if partitions is unseen:
             yield Step("Committed", StepResult.SKIPPED, "no topic of it can be seen")
             return
@@ -382,6 +390,22 @@ class Doctor:
         if step.verdict is StepResult.OK and not any(first.found.values()):
             step = replace(step, verdict=StepResult.WARNING, advice=advice.NOTHING_COMMITTED)
         yield step
+
+    def _share_group(self, admin: KafkaAdmin, group: str) -> Step | None:
+        """Report a share group, which commits nothing; None for others."""
+        taken = self._take(
+            "Share group",
+            2,
+            lambda until: share_findings.find(admin, group, self._until(until)),
+            str,
+            advice.on_coordinator,
+        )
+        if taken.found is None or taken.found.group is None:
+            return None
+        told = taken.found.advice
+        if told is None:
+            return taken.step
+        return replace(taken.step, verdict=StepResult.WARNING, advice=told)
 
     def _records(
         self, consumer: KafkaConsumer, listed: Mapping[str, Sequence[PartitionInfo]]

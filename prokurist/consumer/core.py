@@ -17,7 +17,7 @@ from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
-from prokurist.application.health import age
+from prokurist.application.health import MembershipHealth, age
 from prokurist.application.instruments import WatchedClient, instrument_of_consumer
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
@@ -31,7 +31,7 @@ from prokurist.consumer.commit_queue import CommitQueue
 from prokurist.consumer.consumer_counters import CountedConsumer
 from prokurist.consumer.event_callback import EventCallback
 from prokurist.consumer.fetch_collector import FetchCollector
-from prokurist.consumer.health import Health, MembershipHealth
+from prokurist.consumer.health import Health
 from prokurist.consumer.interceptors import Interceptors
 from prokurist.consumer.listeners import Listeners
 from prokurist.consumer.lookups import Lookups

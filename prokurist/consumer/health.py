@@ -4,30 +4,8 @@ Thread: any. `KafkaConsumer.health` takes the readings one by one, without waiti
 them may be of two moments.
 """
 
-from prokurist.application.health import ClientHealth
+from prokurist.application.health import ClientHealth, MembershipHealth
 from prokurist.lazy_dataclasses import dataclass
-from prokurist.types import MembershipState
-
-
-@dataclass(frozen=True, slots=True)
-class MembershipHealth:
-    """The state of the membership, for liveness probes.
-
-    Attributes:
-        protocol: `group.protocol`: `classic` or `consumer`.
-        state: Where the member stands.
-        member_id: Its id; empty while it has none.
-        epoch: The classic generation or the KIP-848 member epoch; −1 while it is in none.
-        heartbeat_age: Seconds since the coordinator answered its last heartbeat, or let
-            it in; None outside the group. While a classic group rebalances its
-            members send none, and the age grows.
-    """
-
-    protocol: str
-    state: MembershipState
-    member_id: str
-    epoch: int
-    heartbeat_age: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

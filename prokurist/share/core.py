@@ -13,7 +13,7 @@ from prokurist.application import at_exit
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.deserializing import Deserializers
 from prokurist.application.driving import Steps
-from prokurist.application.health import ClientHealth
+from prokurist.application.health import MembershipHealth, age
 from prokurist.application.instruments import WatchedClient, instrument_of_consumer
 from prokurist.application.monkey_patches import refuse_patched
 from prokurist.application.open_clients import OPEN
@@ -34,6 +34,7 @@ from prokurist.records.consumer_records import Run
 from prokurist.share.acknowledging import Acknowledging, Offsets
 from prokurist.share.closing import ShareClosing, Thread
 from prokurist.share.collecting import Piece, ShareCollector
+from prokurist.share.health import ShareHealth
 from prokurist.share.records import ShareRecord, ShareRecords, batch_of
 from prokurist.share.share_counters import CountedShareConsumer
 from prokurist.share.why_empty import why_empty
@@ -275,9 +276,26 @@ class ShareCore:
         """
         self._caller.wakeup()
 
-    def health(self) -> ClientHealth:
+    def health(self) -> ShareHealth:
         """A snapshot for a liveness probe: from any thread, at once, also after `close`."""
-        return self._built().health(ClientHealth, self._caller.now())
+        side, now = self._built(), self._caller.now()
+        identity, membership = side.member_identity.identity, side.membership
+        first_end = side.lent.oldest()
+        return side.health(
+            ShareHealth,
+            now,
+            coordinator=side.coordinator.name,
+            membership=MembershipHealth(
+                "share",
+                membership.standing,
+                identity.member_id,
+                identity.epoch,
+                age(membership.heard_at, now),
+            ),
+            poll_age=side.poll_activity.age(now),
+            held=side.lent.held(),
+            first_lock_ends=None if first_end is None else max(0.0, first_end - now),
+        )
 
     def metrics(self) -> dict[str, float]:
         """Return the counters of this client: from any thread, at once, also after `close`.

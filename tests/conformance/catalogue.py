@@ -191,6 +191,7 @@ OF_SHARE_GROUPS: Final[Catalogue] = [
     (sharing.share_acknowledgements_refused, ("ShareAcknowledge",)),
     (sharing.share_deliveries, ()),
     (sharing.share_limits, ("ShareFetch",)),
+    (sharing.share_groups_administered, ()),
 ]
 """Scenarios of share groups, which Kafka has since 4.1."""
 

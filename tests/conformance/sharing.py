@@ -315,3 +315,44 @@ def share_limits(stage: Stage) -> None:
     member.fetch(most=3, mode=RECORD_LIMIT)
     member.acknowledge((0, 5, ACCEPT))
     member.fetch(most=3, mode=RECORD_LIMIT)
+
+
+def share_groups_administered(stage: Stage) -> None:
+    """A share group as an administrator sees it: not there, with a member, empty, deleted."""
+    topic, group = stage.topic(2), stage.name
+    sharing = Sharing(stage, topic)
+
+    def look() -> None:
+        body = stage.quietly("b", "ShareGroupDescribe", 1, group_ids=[group, ""])
+        for each in sorted(body.groups, key=lambda row: str(row.group_id)):
+            members = [
+                (
+                    member.member_id,
+                    sorted(member.subscribed_topic_names),
+                    sorted(
+                        (named.topic_name, *sorted(named.partitions))
+                        for named in member.assignment.topic_partitions
+                    ),
+                )
+                for member in each.members
+            ]
+            told = int(each.error_code), each.error_message, each.group_state
+            stage.look("described", (*told, each.assignor_name, members))
+        listed = stage.quietly("b", "ListGroups", 5, states_filter=[], types_filter=["share"])
+        rows = [
+            (each.protocol_type, each.group_state, each.group_type)
+            for each in listed.groups
+            if each.group_id == group
+        ]
+        stage.look("listed", rows)
+
+    look()
+    sharing.join()
+    look()
+    stage.ask("b", "DescribeGroups", 6, groups=[group])
+    stage.ask("b", "ConsumerGroupDescribe", 1, group_ids=[group])
+    stage.ask("b", "DeleteGroups", 2, groups_names=[group])
+    sharing.beats(-1)
+    look()
+    stage.ask("b", "DeleteGroups", 2, groups_names=[group])
+    look()

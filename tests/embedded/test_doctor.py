@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from prokurist import KafkaShareConsumer
 from prokurist.cli.entry import DONE, FAILURE
 from prokurist.network_thread.wire.versions import RELEASES
 from prokurist.testing.broker import EmbeddedBroker
@@ -53,6 +54,27 @@ def test_the_coordinator_is_asked_for_without_a_topic_that_is_seen(at: Command) 
     assert verdicts(done)["Committed"] == "skipped"
     (committed,) = (each for each in done.objects if each["step"] == "Committed")
     assert committed["finding"] == "no topic of it can be seen"
+
+
+def test_a_share_group_and_its_configuration(at: Command, kafka: EmbeddedBroker) -> None:
+    """B835: its members and keys in place of committed offsets; where it begins."""
+    reset = "share.auto.offset.reset"
+    with KafkaShareConsumer(bootstrap_servers=kafka.bootstrap, group_id="queue") as consumer:
+        consumer.subscribe("orders")
+        while not consumer.assignment():
+            consumer.poll(0.2)
+        done = at("doctor", "-G", "queue", "-t", "orders", "-J")
+        assert (done.code, verdicts(done)["Share group"]) == (DONE, "warning")
+        assert "Committed" not in verdicts(done)
+        (step,) = (each for each in done.objects if each["step"] == "Share group")
+        assert str(step["finding"]).startswith(
+            f"queue is a share group with 1 member; {reset}=latest, share.isolation.level="
+        )
+        assert f"`prokurist configs set group:queue {reset}=earliest`" in advice(done)
+        assert at("configs", "set", "group:queue", f"{reset}=earliest").code == DONE
+        done = at("doctor", "-G", "queue", "-t", "orders", "-J")
+        assert verdicts(done)["Share group"] == "ok"
+        assert not advice(done)
 
 
 def test_an_open_transaction_is_not_blamed_on_the_coordinator(

@@ -65,6 +65,7 @@ NAMES = {
     "RetriableException",
     "Secret",
     "ShareConsumerConfig",
+    "ShareHealth",
     "ShareRecord",
     "ShareRecords",
     "SubscriptionPattern",

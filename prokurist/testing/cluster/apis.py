@@ -73,6 +73,7 @@ ApiName = Literal[
     "ListConfigResources",
     "DescribeTopicPartitions",
     "ShareGroupHeartbeat",
+    "ShareGroupDescribe",
     "ShareFetch",
     "ShareAcknowledge",
 ]
@@ -137,6 +138,7 @@ KEYS: Final[dict[ApiName, int]] = {
     "ListConfigResources": 74,
     "DescribeTopicPartitions": 75,
     "ShareGroupHeartbeat": 76,
+    "ShareGroupDescribe": 77,
     "ShareFetch": 78,
     "ShareAcknowledge": 79,
 }

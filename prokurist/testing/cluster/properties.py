@@ -277,6 +277,11 @@ FIXED: Final[Mapping[str, tuple[Kind, str | None]]] = {
     "group.consumer.min.session.timeout.ms": (Kind.INT, "45000"),
     "group.consumer.session.timeout.ms": (Kind.INT, "45000"),
     "group.initial.rebalance.delay.ms": (Kind.INT, "3000"),
+    "group.share.delivery.count.limit": (Kind.INT, "5"),
+    "group.share.heartbeat.interval.ms": (Kind.INT, "5000"),
+    "group.share.partition.max.record.locks": (Kind.INT, "2000"),
+    "group.share.record.lock.duration.ms": (Kind.INT, "30000"),
+    "group.share.session.timeout.ms": (Kind.INT, "45000"),
     "group.max.session.timeout.ms": (Kind.INT, "1800000"),
     "group.max.size": (Kind.INT, str(INT_LARGEST)),
     "group.min.session.timeout.ms": (Kind.INT, "6000"),
@@ -325,8 +330,25 @@ def of_group(name: str, kind: Kind, server: str) -> Property:
 
 
 GROUP_PROPERTIES: Final = by_name(
-    of_group(
-        "consumer.heartbeat.interval.ms", Kind.INT, "group.consumer.heartbeat.interval.ms"
+    *(
+        of_group(name, Kind.INT, f"group.{name}")
+        for name in (
+            "consumer.heartbeat.interval.ms",
+            "consumer.session.timeout.ms",
+            "share.delivery.count.limit",
+            "share.heartbeat.interval.ms",
+            "share.partition.max.record.locks",
+            "share.record.lock.duration.ms",
+            "share.session.timeout.ms",
+        )
     ),
-    of_group("consumer.session.timeout.ms", Kind.INT, "group.consumer.session.timeout.ms"),
+    # What is valid is checked where it is used: by_duration has a value of its own.
+    Property("share.auto.offset.reset", Kind.STRING, "latest"),
+    Property(
+        "share.isolation.level",
+        Kind.STRING,
+        "read_uncommitted",
+        choices=("read_committed", "read_uncommitted"),
+    ),
+    Property("share.renew.acknowledge.enable", Kind.BOOLEAN, "true"),
 )

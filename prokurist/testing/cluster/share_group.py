@@ -30,6 +30,7 @@ class ShareMember:
 
     Attributes:
         member_id: Its id.
+        client_id: The client id of its requests.
         names: The topics it wants.
         epoch: Its epoch.
         before: The epoch before.
@@ -38,6 +39,7 @@ class ShareMember:
     """
 
     member_id: str
+    client_id: str = ""
     names: frozenset[str] = frozenset()
     epoch: int = 0
     before: int = 0
@@ -72,6 +74,11 @@ class ShareGroup:
     def __repr__(self) -> str:
         return f"ShareGroup(epoch {self.epoch}, {len(self.members)} members)"
 
+    @property
+    def state(self) -> str:
+        """As an administrator sees it."""
+        return "Stable" if self.members else "Empty"
+
     def advance(self, now: float) -> None:
         """Remove who was not heard of by now."""
         for each in [each for each in self.members.values() if each.deadline <= now]:
@@ -85,6 +92,7 @@ class ShareGroup:
         topics: Mapping[str, Listed],
         now: float,
         interval: float,
+        client_id: str = "",
     ) -> tuple[ShareMember, bool]:
         """Answer a heartbeat of a member, or of a client that joins.
 
@@ -95,6 +103,7 @@ class ShareGroup:
             topics: The topics that there are.
             now: The time.
             interval: The least time between two assignments.
+            client_id: The client id of the request.
 
         Returns:
             The member, and True if the answer carries its assignment.
@@ -106,6 +115,7 @@ class ShareGroup:
         member = self.members.get(member_id)
         if member is None:
             member = self._join(member_id, epoch)
+            member.client_id = client_id
         elif epoch not in (0, member.epoch, member.before):
             raise Refused(f"epoch {epoch} is not {member.epoch}", ErrorCode.fenced_member_epoch)
         if names is not None and names != member.names:

@@ -5,7 +5,7 @@ Thread: any; the values are immutable.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from prokurist.lazy_dataclasses import dataclass
 
@@ -41,21 +41,6 @@ class ShareSettings:
     initializing: float = 0.05
     most_members: int = 200
     most_sessions: int = 2000
-
-
-PROPERTIES: Final = frozenset(
-    {
-        "share.auto.offset.reset",
-        "share.isolation.level",
-        "share.record.lock.duration.ms",
-        "share.delivery.count.limit",
-        "share.partition.max.record.locks",
-        "share.renew.acknowledge.enable",
-        "share.session.timeout.ms",
-        "share.heartbeat.interval.ms",
-    }
-)
-"""Properties of groups that the model heeds, and does not check or describe."""
 
 
 def configured(settings: ShareSettings, given: Mapping[str, str]) -> ShareSettings:

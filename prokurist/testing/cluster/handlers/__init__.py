@@ -74,6 +74,7 @@ HANDLERS: Final = {
     "ListConfigResources": "list_config_resources",
     "DescribeTopicPartitions": "describe_topic_partitions",
     "ShareGroupHeartbeat": "share_group_heartbeat",
+    "ShareGroupDescribe": "share_group_describe",
     "ShareFetch": "share_fetch",
     "ShareAcknowledge": "share_acknowledge",
 }

@@ -30,7 +30,8 @@ def describe(state: State, name: str, context: Context) -> Values:
     kept = None if code else state.group_now(name, context.now)
     group = kept.membership if kept else None
     if not isinstance(group, ConsumerGroup):
-        text = "is not a consumer group." if kept and kept.known else "not found."
+        is_other = name in state.share_groups or (kept is not None and kept.known)
+        text = "is not a consumer group." if is_other else "not found."
         return {
             "error_code": code or ErrorCode.group_id_not_found,
             "error_message": None if code else f"Group {name} {text}",

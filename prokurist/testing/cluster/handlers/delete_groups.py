@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members, and their committed offsets."""
+"""DeleteGroups: groups without members, with committed offsets or states of records."""
 
 from typing import Any
 
@@ -25,6 +25,13 @@ def delete(state: State, name: str, context: Context) -> int:
     code = context.refusals.whole() or state.group_refusal(name, context.node, context.now)
     if code:
         return code
+    shared = state.share_groups.get(name)
+    if shared is not None:
+        shared.advance(context.now)
+        if shared.members:
+            return ErrorCode.non_empty_group
+        del state.share_groups[name]
+        return ErrorCode.none
     group = state.group_now(name, context.now)
     if not group.known:
         return ErrorCode.group_id_not_found

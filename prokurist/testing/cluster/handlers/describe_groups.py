@@ -41,7 +41,7 @@ def describe(state: State, name: str, context: Context) -> dict[str, Any]:
             **dead,
             "error_code": ErrorCode.group_id_not_found,
             "error_message": f"Group {name} is not a classic group."
-            if group.known
+            if group.known or name in state.share_groups
             else f"Group {name} not found.",
         }
     elected = classic.protocol if classic.phase is Phase.STABLE else None

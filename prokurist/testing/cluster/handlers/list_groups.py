@@ -20,6 +20,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
         if state.coordinator(name) == context.node and name not in state.denied_groups
     ]
     rows = [] if code else [row(each) for each in mine if each.known]
+    rows += [] if code else shared(state, context)
     states = {each.lower() for each in field(request, "states_filter", ())}
     types = {each.lower() for each in field(request, "types_filter", ())}
     return {
@@ -31,6 +32,23 @@ def handle(state: State, request: Any, context: Context) -> Values:
             and (not types or each["group_type"] in types)
         ],
     }
+
+
+def shared(state: State, context: Context) -> list[Values]:
+    """The share groups."""
+    found: list[Values] = []
+    for name, group in sorted(state.share_groups.items()):
+        if state.coordinator(name) == context.node and name not in state.denied_groups:
+            group.advance(context.now)
+            found.append(
+                {
+                    "group_id": name,
+                    "protocol_type": "share",
+                    "group_state": group.state,
+                    "group_type": "share",
+                }
+            )
+    return found
 
 
 def row(group: Group) -> Values:

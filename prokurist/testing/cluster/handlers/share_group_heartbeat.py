@@ -35,6 +35,7 @@ def handle(state: State, request: Any, context: Context) -> Values:
             state.listed_topics(),
             context.now,
             state.group_settings.assignment_interval,
+            context.client_id,
         )
     except Refused as refused:
         return {

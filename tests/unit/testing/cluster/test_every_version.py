@@ -71,6 +71,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "member_epoch": 0,
         "subscribed_topic_names": ["orders"],
     },
+    "ShareGroupDescribe": {"group_ids": ["workers"]},
     "ShareFetch": {
         "group_id": "workers",
         "member_id": "m",

@@ -64,7 +64,7 @@ def test_the_head_of_a_request_is_read_in_any_version() -> None:
     request = decode(struct.pack(">hhi", 3, 99, 5) + b"any bytes")
     assert (request.name, request.version, request.correlation_id) == ("Metadata", 99, 5)
     assert request.body is None
-    assert decode(struct.pack(">hhi", 77, 0, 5)).name == "API 77"
+    assert decode(struct.pack(">hhi", 99, 0, 5)).name == "API 99"
 
 
 def test_bytes_behind_a_request_are_counted(lab: "Lab") -> None:
