@@ -10,6 +10,7 @@ from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
 from prokurist.application.instruments import WatchedClient
+from prokurist.otel.harmless import Harmless
 from prokurist.otel.names import Names, Value
 
 BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
@@ -31,6 +32,7 @@ class Tools:
 
     Attributes:
         is_on: False once `uninstrument` was called: open clients are watched no longer.
+        harmless: A block that keeps errors of OpenTelemetry in.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Tools:
         keys: bool,
     ) -> None:
         self.is_on: bool = True
+        self.harmless: Final = Harmless()
         self.tracer: Final = tracer
         self.propagator: Final = propagator
         self.names: Final = names

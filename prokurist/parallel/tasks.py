@@ -174,7 +174,7 @@ class TaskWorkers(WorkersCore):
         began = self._now()
         try:
             with self._block(work.record):
-                answer = self._handler(work.record)
+                answer: object = self._handler(work.record)
                 if isawaitable(answer):
                     await answer
         except BaseException as raised:  # noqa: BLE001 - the user's own code
