@@ -74,10 +74,8 @@ def test_a_span_processor_that_raises(
     assert done == [0, 1, 2]
     assert len(heard) == 2
     assert committed(world) == 3
-    assert [each.message for each in caplog.records] == [
-        "OpenTelemetry has raised RuntimeError, and the call that it watches goes on; further "
-        "ones are not logged"
-    ]
+    (told_once,) = caplog.records
+    assert told_once.message.startswith("OpenTelemetry has raised RuntimeError")
 
 
 def test_an_error_that_has_no_text(told: Told) -> None:
