@@ -43,7 +43,7 @@ def process(record: Any, group: str | None = None) -> AbstractContextManager[Spa
         A context manager of the span.
     """
     at = CURRENT.tools
-    if at is None:
+    if at is None or not at.watches:
         return nothing()
     if hasattr(record, "offset"):
         single = seen(record)

@@ -40,7 +40,7 @@ class ReadSpans:
 
     def received(self, seconds: float, records: Any) -> None:
         """See `ReadInstrument`."""
-        if not records or not self._tools.is_on:
+        if not records or not self._tools.watches:
             return
         with self._tools.harmless:
             counts = counts_of(records)
@@ -67,7 +67,7 @@ class ReadSpans:
         waited: bool = True,
     ) -> None:
         """See `ReadInstrument`."""
-        if not self._tools.is_on:
+        if not self._tools.watches:
             return
         with self._tools.harmless:
             place = place_of(offsets)
@@ -82,7 +82,7 @@ class ReadSpans:
         error: BaseException | None,
     ) -> None:
         """See `ReadInstrument`."""
-        if not self._tools.is_on or not (offsets or error is not None):
+        if not self._tools.watches or not (offsets or error is not None):
             return
         with self._tools.harmless:
             count = sum(map(len, offsets.values()))

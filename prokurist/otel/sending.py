@@ -49,7 +49,7 @@ class SendSpans:
     ) -> "RecordSent":
         """See `SendInstrument`."""
         tools = self.tools
-        if not tools.is_on:
+        if not tools.watches:
             return RecordSent(self, None, headers)
         with tools.harmless:
             span = tools.tracer.start_span(
@@ -72,7 +72,7 @@ class SendSpans:
     ) -> "RecordsSent":
         """See `SendInstrument`."""
         tools = self.tools
-        if not tools.is_on:
+        if not tools.watches:
             return RecordsSent(self, None, headers)
         with tools.harmless:
             span = tools.tracer.start_span(

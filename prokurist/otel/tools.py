@@ -5,6 +5,8 @@ Thread: any.
 
 from typing import Any, Final
 
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY as SUPPRESSED
+from opentelemetry.context import get_value
 from opentelemetry.metrics import Counter, Histogram, Meter
 from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
@@ -72,6 +74,15 @@ class Tools:
             description="Duration of the processing of messages.",
             explicit_bucket_boundaries_advisory=BOUNDS,
         )
+
+    @property
+    def watches(self) -> bool:
+        """True if a call that begins now is watched.
+
+        While the SDK exports it is not: an exporter that writes to Kafka would make a span for
+        each span, without end.
+        """
+        return self.is_on and not get_value(SUPPRESSED)
 
     def key_of(self, key: Any) -> str | None:
         """A record's key as a span shows it; None where it has no form as text."""

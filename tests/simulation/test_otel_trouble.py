@@ -1,14 +1,15 @@
 """OpenTelemetry that raises, and headers that others have written twice, in virtual time."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 
 import prokurist.otel
-from prokurist import TopicPartition
+from prokurist import KafkaProducer, TopicPartition
 from prokurist.testing.cluster.batches import Record
 from tests.simulation.producing import log_of
 from tests.simulation.reading import A, reader
@@ -126,3 +127,35 @@ def test_records_by_partition(told: Told) -> None:
     with prokurist.otel.process({TopicPartition("orders", 0): records}):
         pass
     assert (told.span("process orders").attributes or {})["messaging.batch.message_count"] == 3
+
+
+class ToKafka(SpanExporter):
+    """Exports spans to a topic.
+
+    Args:
+        sender: The producer, which is watched itself.
+    """
+
+    def __init__(self, sender: KafkaProducer) -> None:
+        self._sender = sender
+        self.exported = 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Export spans."""
+        self.exported += len(spans)
+        if self.exported < 50:
+            self._sender.send("orders", b"span", partition=1)
+        return SpanExportResult.SUCCESS
+
+
+def test_spans_that_are_exported_to_kafka(told: Told) -> None:
+    """B918: the exporter's own sends make no spans."""
+    world = World(topics={"orders": 2})
+    with world.producer() as sender:
+        exporter = ToKafka(sender)
+        told.provider.add_span_processor(SimpleSpanProcessor(exporter))
+        with told.provider.get_tracer("test").start_as_current_span("checkout"):
+            pass
+        sender.flush(30.0)
+    assert exporter.exported == 1
+    assert not told.spans("send orders")
