@@ -190,7 +190,7 @@ class TaskWorkers(WorkersCore):
                 self._ends_with(work, TypeError(f"{NO_COROUTINE} {answer!r}"), seconds)
 
     def _cause(self, work: Work, error: BaseException) -> BaseException:
-        """What a failure counts as: a handler that was not cancelled itself has just failed."""
+        """The error of a failure: a handler that was not cancelled itself has failed."""
         task = asyncio.current_task()
         asked = work.is_lost or task is None or task.cancelling()
         if asked or not isinstance(error, asyncio.CancelledError):

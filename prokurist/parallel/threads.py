@@ -325,7 +325,7 @@ class Workers(WorkersCore):
 
 
 STEPS: Final = (CoroutineType, GeneratorType, AsyncGeneratorType)
-"""What a function returns that has done nothing yet."""
+"""Results of functions that have done nothing yet."""
 NO_STEPS: Final = (
     "the handler of Workers does its work in the call: TaskWorkers takes a coroutine function"
 )
