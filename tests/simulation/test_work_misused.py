@@ -249,3 +249,26 @@ def test_keys_without_a_hash() -> None:
     with reading(world, key_deserializer=lambda _, data: ([data],)) as client:
         working(world, client, lambda _: None).run(idle_timeout=5.0)
     assert committed(world) == 4
+
+
+def test_tasks_that_await_one_close_and_are_cancelled() -> None:
+    """B919: together, each for the first time: `close` goes on, and leaves the group."""
+    world = keyed(records=3)
+
+    async def work() -> None:
+        async with tasks_reading(world) as client:
+            tracker = client.track_offsets()
+            client.subscribe("orders")
+            while not (records := await client.poll(5.0)):
+                pass
+            for record in records:
+                tracker.done(record)
+            closing = [asyncio.create_task(client.close()) for _ in range(3)]
+            await asyncio.sleep(0)
+            for each in closing:
+                each.cancel()
+            await asyncio.wait(closing)
+            assert all(each.cancelled() for each in closing)
+
+    run(world, work())
+    assert committed(world) == 3
