@@ -76,6 +76,11 @@ class WorkersCore:
         if max_bytes < 1:
             raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
         config = consumer._config  # noqa: SLF001 - ours
+        if config.group_id is None:
+            raise IllegalStateException(
+                "workers read as a member of a group, which takes the commits of what is done: "
+                "give the consumer a group.id"
+            )
         if not config.enable_auto_commit or config.enable_auto_offset_store:
             raise IllegalStateException(
                 "workers have the automatic commit take what is done: give the consumer "

@@ -94,6 +94,16 @@ def test_a_consumer_of_the_other_kind() -> None:
             TaskWorkers(given, "orders", coroutine)
 
 
+def test_a_consumer_without_a_group() -> None:
+    """B910: its words name what is missing."""
+    world = keyed()
+    with (
+        world.consumer(group_id=None, enable_auto_offset_store=False) as client,
+        pytest.raises(IllegalStateException, match=r"give the consumer a group\.id"),
+    ):
+        Workers(client, "orders", failing)
+
+
 def test_another_run_has_what_the_first_has_left() -> None:
     """B911: of the same workers; pauses by the bound of bytes do not stay."""
     world = keyed(partitions=2, records=6, keys=1)
