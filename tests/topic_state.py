@@ -61,6 +61,7 @@ KEPT: Final[Mapping[str, Kept]] = {
     # --- what workers hold, and instruments ------------------------------------------------
     "Schedule._lanes": kept("worked on; given away, unless it runs"),
     "Schedule._due": kept("due, or given away"),
+    "Schedule._going": kept("given away"),
     "TaskWorkers._tasks": kept("the end of the task; cancelled when it is given away"),
     "WorkersCore._paused": kept("resumed, or given away"),
     "RecordsSent._told": kept("the end of the call's last delivery"),

@@ -1,7 +1,8 @@
 """The `close` of a client, in a task of its own.
 
 A task that is cancelled in `close` leaves, and the client is closed by its deadline all the
-same. Cancelled a second time, as when the loop is about to end, the rest gets no time.
+same. Called once more and cancelled again, the rest gets no time. Several tasks that await one
+`close` and are cancelled together all leave, and it goes on.
 
 Thread: the event loop's.
 """
@@ -26,10 +27,11 @@ class Ending(Generic[T]):
         if task is None:
             task = self._task = create_task(close(), name=name)
             task.add_done_callback(self._ended)
+        hurries = self._is_cancelled
         try:
             return await shield(task)
         except CancelledError:
-            if self._is_cancelled:
+            if hurries:
                 task.cancel()
             self._is_cancelled = True
             raise

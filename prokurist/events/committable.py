@@ -440,6 +440,16 @@ class Committable:
                     full.append(tp)
             return Outstanding(records, uncommitted - records, frozenset(full))
 
+    def lowest_outstanding(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The lowest outstanding offset of each partition that has one."""
+        with self._lock:
+            return {
+                tp: OffsetAndMetadata(lowest[0], "", lowest[1])
+                for tp, state in self.assigned.rows.items()
+                if state.outstanding is not None
+                and (lowest := state.outstanding.lowest) is not None
+            }
+
     def offsets_of(self, partitions: Iterable[TopicPartition]) -> list[PartitionOffsets]:
         """The offsets of some partitions; those no longer assigned are left out.
 

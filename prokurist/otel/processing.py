@@ -3,7 +3,7 @@
 Thread: any.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -43,11 +43,25 @@ def process(record: Any, group: str | None = None) -> AbstractContextManager[Spa
         A context manager of the span.
     """
     at = CURRENT.tools
-    if at is None:
+    if at is None or not at.watches:
         return nothing()
     if hasattr(record, "offset"):
-        return one(at, seen(record), group)
-    return several(at, [seen(each) for each in record], group)
+        single = seen(record)
+        with at.harmless:
+            return one(at, single, group)
+    else:
+        many = [seen(each) for each in records_in(record)]
+        with at.harmless:
+            return several(at, many, group)
+    return nothing()
+
+
+def records_in(records: Any) -> Iterable[Any]:
+    """Records of a list or a poll; some faces return them by partition."""
+    if isinstance(records, Mapping):
+        return [each for some in records.values() for each in some]
+    given: Iterable[Any] = records
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +147,19 @@ def working(
     place = place_of({TopicPartition(each.topic, each.partition) for each in records})
     said = tools.names.of(**PROCESS, **place, group=group)
     try:
-        with use_span(span, record_exception=True, set_status_on_exception=False):
+        with use_span(span, record_exception=False, set_status_on_exception=False):
             yield span
     except BaseException as error:
-        said |= tools.fail(span, error)
+        with tools.harmless:
+            said |= tools.fail(span, error)
+            if isinstance(error, Exception):
+                span.record_exception(error)
         raise
     finally:
-        span.end()
-        tools.process_duration.record(MonotonicClock.now() - began, said)
+        with tools.harmless:
+            span.end()
+        with tools.harmless:
+            tools.process_duration.record(MonotonicClock.now() - began, said)
 
 
 PROCESS = {"system": "kafka", "operation_name": "process", "operation_type": "process"}

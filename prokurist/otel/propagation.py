@@ -14,24 +14,28 @@ Pairs = list[tuple[str, bytes | None]]
 
 
 class HeaderSetter(Setter[Pairs]):
-    """Writes a header, in place of one of that name, as a record that is copied has."""
+    """Writes a header, in place of those of that name, as a record that is copied has."""
 
     def set(self, carrier: Pairs, key: str, value: str) -> None:
         """See OpenTelemetry's `Setter`."""
-        for index, (name, _) in enumerate(carrier):
-            if name == key:
-                carrier[index] = key, value.encode()
-                return
-        carrier.append((key, value.encode()))
+        written = key, value.encode()
+        found = [index for index, (name, _) in enumerate(carrier) if name == key]
+        if not found:
+            carrier.append(written)
+            return
+        carrier[found[0]] = written
+        for index in reversed(found[1:]):
+            del carrier[index]
 
 
 class HeaderGetter(Getter[Iterable[tuple[str, bytes | None]]]):
-    """Reads headers; a value that is no UTF-8 counts as missing."""
+    """Reads headers, the last of a name first; a value that is no UTF-8 counts as missing."""
 
     def get(self, carrier: Iterable[tuple[str, bytes | None]], key: str) -> list[str] | None:
         """See OpenTelemetry's `Getter`."""
         found = [text for name, value in carrier if name == key for text in as_text(value)]
-        return found or None
+        # A client that only adds headers has added its own behind those of a copied record.
+        return found[::-1] or None
 
     def keys(self, carrier: Iterable[tuple[str, bytes | None]]) -> list[str]:
         """See OpenTelemetry's `Getter`."""

@@ -40,22 +40,23 @@ class ReadSpans:
 
     def received(self, seconds: float, records: Any) -> None:
         """See `ReadInstrument`."""
-        if not records or not self._tools.is_on:
+        if not records or not self._tools.watches:
             return
-        counts = counts_of(records)
-        place = place_of(counts)
-        self._span(
-            seconds, RECEIVE, place, None, count=len(records), links=self._links(records)
-        )
-        for tp, number in counts.items():
-            said = self._tools.names.of(
-                system="kafka",
-                operation_name="poll",
-                topic=tp.topic,
-                partition=str(tp.partition),
-                **self._measured,
+        with self._tools.harmless:
+            counts = counts_of(records)
+            place = place_of(counts)
+            self._span(
+                seconds, RECEIVE, place, None, count=len(records), links=self._links(records)
             )
-            self._tools.consumed.add(number, said)
+            for tp, number in counts.items():
+                said = self._tools.names.of(
+                    system="kafka",
+                    operation_name="poll",
+                    topic=tp.topic,
+                    partition=str(tp.partition),
+                    **self._measured,
+                )
+                self._tools.consumed.add(number, said)
 
     def settled(
         self,
@@ -66,7 +67,9 @@ class ReadSpans:
         waited: bool = True,
     ) -> None:
         """See `ReadInstrument`."""
-        if self._tools.is_on:
+        if not self._tools.watches:
+            return
+        with self._tools.harmless:
             place = place_of(offsets)
             if len(offsets) == 1:
                 place["offset"] = next(iter(offsets.values())).offset
@@ -79,7 +82,9 @@ class ReadSpans:
         error: BaseException | None,
     ) -> None:
         """See `ReadInstrument`."""
-        if self._tools.is_on and (offsets or error is not None):
+        if not self._tools.watches or not (offsets or error is not None):
+            return
+        with self._tools.harmless:
             count = sum(map(len, offsets.values()))
             self._span(seconds, ACKNOWLEDGE, place_of(offsets), error, count=count)
 

@@ -49,39 +49,40 @@ class SendSpans:
     ) -> "RecordSent":
         """See `SendInstrument`."""
         tools = self.tools
-        if not tools.is_on:
+        if not tools.watches:
             return RecordSent(self, None, headers)
-        span = tools.tracer.start_span(
-            f"send {topic}", kind=SpanKind.PRODUCER, attributes=self._attributes(topic)
-        )
-        if span.is_recording():
-            more = tools.names.of(
-                key=tools.key_of(key),
-                tombstone=True if value is None else None,
-                partition=None if partition is None else str(partition),
+        with tools.harmless:
+            span = tools.tracer.start_span(
+                f"send {topic}", kind=SpanKind.PRODUCER, attributes=self._attributes(topic)
             )
-            if more:
-                span.set_attributes(more)
-        return RecordSent(
-            self,
-            span,
-            with_context(tools.propagator, headers, set_span_in_context(span)),
-        )
+            if span.is_recording():
+                more = tools.names.of(
+                    key=tools.key_of(key),
+                    tombstone=True if value is None else None,
+                    partition=None if partition is None else str(partition),
+                )
+                if more:
+                    span.set_attributes(more)
+            context = set_span_in_context(span)
+            return RecordSent(self, span, with_context(tools.propagator, headers, context))
+        return RecordSent(self, None, headers)
 
     def begin_many(
         self, topic: str, headers: "Headers", partition: int | None
     ) -> "RecordsSent":
         """See `SendInstrument`."""
         tools = self.tools
-        if not tools.is_on:
+        if not tools.watches:
             return RecordsSent(self, None, headers)
-        span = tools.tracer.start_span(
-            f"send {topic}", kind=SpanKind.PRODUCER, attributes=self._attributes(topic)
-        )
-        if partition is not None:
-            span.set_attributes(tools.names.of(partition=str(partition)))
-        context = set_span_in_context(span)
-        return RecordsSent(self, span, with_context(tools.propagator, headers, context))
+        with tools.harmless:
+            span = tools.tracer.start_span(
+                f"send {topic}", kind=SpanKind.PRODUCER, attributes=self._attributes(topic)
+            )
+            if partition is not None:
+                span.set_attributes(tools.names.of(partition=str(partition)))
+            context = set_span_in_context(span)
+            return RecordsSent(self, span, with_context(tools.propagator, headers, context))
+        return RecordsSent(self, None, headers)
 
     def _attributes(self, topic: str) -> dict[str, Value]:
         cluster = self._cluster().id
@@ -175,7 +176,8 @@ class RecordSent:
         """See `Sent`."""
         span, self._span = self._span, None
         if span is not None:
-            self._of.measure(0.0, None, error, span)
+            with self._of.tools.harmless:
+                self._of.measure(0.0, None, error, span)
 
     def __call__(self, metadata: RecordMetadata, error: KafkaException | None) -> None:
         """The record is delivered or has failed."""
@@ -183,10 +185,11 @@ class RecordSent:
         self._span = None
         try:
             if span is not None:
-                if span.is_recording() and metadata.offset >= 0:
-                    span.set_attributes(of.place(metadata))
-                of.count(metadata, error, span)
-                of.measure(of.now() - self._began, metadata, error, span)
+                with of.tools.harmless:
+                    if span.is_recording() and metadata.offset >= 0:
+                        span.set_attributes(of.place(metadata))
+                    of.count(metadata, error, span)
+                    of.measure(of.now() - self._began, metadata, error, span)
         finally:
             if self._callback is not None:
                 self._callback(metadata, error)
@@ -222,18 +225,21 @@ class RecordsSent:
         span = self._span
         if span is None:
             return
-        span.set_attributes(self._of.tools.names.of(count=count))
+        with self._of.tools.harmless:
+            span.set_attributes(self._of.tools.names.of(count=count))
         with self._lock:
             self._expected = count
             is_over = self._ended >= count
         if is_over:
-            self._end(span)
+            with self._of.tools.harmless:
+                self._end(span)
 
     def failed(self, error: BaseException) -> None:
         """See `Sent`."""
         span, self._span = self._span, None
         if span is not None:
-            self._of.measure(0.0, None, error, span)
+            with self._of.tools.harmless:
+                self._of.measure(0.0, None, error, span)
 
     def __call__(self, metadata: RecordMetadata, error: KafkaException | None) -> None:
         """A record is delivered or has failed."""
@@ -253,7 +259,8 @@ class RecordsSent:
             self._ended += 1
             is_over = self._ended == self._expected
         if is_over:
-            self._end(span)
+            with self._of.tools.harmless:
+                self._end(span)
 
     def _end(self, span: Span) -> None:
         self._span = None

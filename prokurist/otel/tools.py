@@ -5,11 +5,14 @@ Thread: any.
 
 from typing import Any, Final
 
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY as SUPPRESSED
+from opentelemetry.context import get_value
 from opentelemetry.metrics import Counter, Histogram, Meter
 from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 
 from prokurist.application.instruments import WatchedClient
+from prokurist.otel.harmless import Harmless
 from prokurist.otel.names import Names, Value
 
 BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
@@ -31,6 +34,7 @@ class Tools:
 
     Attributes:
         is_on: False once `uninstrument` was called: open clients are watched no longer.
+        harmless: A block that keeps errors of OpenTelemetry in.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Tools:
         keys: bool,
     ) -> None:
         self.is_on: bool = True
+        self.harmless: Final = Harmless()
         self.tracer: Final = tracer
         self.propagator: Final = propagator
         self.names: Final = names
@@ -69,6 +74,15 @@ class Tools:
             description="Duration of the processing of messages.",
             explicit_bucket_boundaries_advisory=BOUNDS,
         )
+
+    @property
+    def watches(self) -> bool:
+        """True if a call that begins now is watched.
+
+        While the SDK exports it is not: an exporter that writes to Kafka would make a span for
+        each span, without end.
+        """
+        return self.is_on and not get_value(SUPPRESSED)
 
     def key_of(self, key: Any) -> str | None:
         """A record's key as a span shows it; None where it has no form as text."""

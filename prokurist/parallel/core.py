@@ -76,6 +76,11 @@ class WorkersCore:
         if max_bytes < 1:
             raise ValueError(f"max_bytes is at least 1, not {max_bytes}")
         config = consumer._config  # noqa: SLF001 - ours
+        if config.group_id is None:
+            raise IllegalStateException(
+                "workers read as a member of a group, which takes the commits of what is done: "
+                "give the consumer a group.id"
+            )
         if not config.enable_auto_commit or config.enable_auto_offset_store:
             raise IllegalStateException(
                 "workers have the automatic commit take what is done: give the consumer "
@@ -110,7 +115,18 @@ class WorkersCore:
         if self._runs:
             raise IllegalStateException("run while it is running: one run at a time")
         self._runs, self._failure, self._quiet_since = True, None, self._now()
-        self._schedule.open()
+
+    def _rewind(self) -> None:
+        """Read again from the first record of each partition that is not done."""
+        known = self._client._committable  # noqa: SLF001 - ours
+        for tp, lowest in known.lowest_outstanding().items():
+            self._client.seek(tp, lowest)
+
+    def _resume(self) -> None:
+        """Resume what is paused."""
+        client = self._client
+        client.resume(self._paused & client.assignment())
+        self._paused = frozenset()
 
     def _bound(self) -> float:
         """Pause what is read, or resume it, by the bytes in hand; seconds of the next poll."""
@@ -121,8 +137,7 @@ class WorkersCore:
             self._paused |= more
             return SHORT_TURN
         if self._paused:
-            client.resume(self._paused & client.assignment())
-            self._paused = frozenset()
+            self._resume()
         return TURN
 
     def _is_idle(self, idle: float, *, came: bool) -> bool:
@@ -151,7 +166,11 @@ class WorkersCore:
             return False
         pause = None
         if self._retries is not None and isinstance(error, Exception):
-            pause = self._retries.pause(work.failures, error)
+            try:
+                pause = self._retries.pause(work.failures, error)
+            except Exception as raised:  # noqa: BLE001 - `random` is the user's own code
+                self._ends_with(work, raised, seconds)
+                return False
         if pause is not None:
             self._schedule.again(work, self._now() + pause, seconds)
             return False

@@ -94,6 +94,8 @@ class Schedule:
         self._due: list[tuple[float, int, Work]] = []
         self._numbers = count()
         self._closed = False
+        # Partitions that are about to go, from `drop` to `lose`.
+        self._going: frozenset[TopicPartition] = frozenset()
         self.counters: WorkCounters = WorkCounters()
 
     # --- the thread that polls ---------------------------------------------------------
@@ -115,8 +117,12 @@ class Schedule:
                 self._make_ready(lane)
 
     def drop(self, partitions: Collection[TopicPartition] | None = None) -> None:
-        """Forget waiting records of some partitions, or of all: they come again elsewhere."""
+        """Forget waiting records of some partitions, or of all: they come again elsewhere.
+
+        Until `lose` is called for them no further attempt is made either.
+        """
         with self._lock:
+            self._going = frozenset(self._lanes if partitions is None else partitions)
             for tp in tuple(self._lanes) if partitions is None else partitions:
                 for lane in tuple(self._lanes.get(tp, {}).values()):
                     for work in lane.queue:
@@ -138,6 +144,7 @@ class Schedule:
             The work that was given up.
         """
         with self._lock:
+            self._going = frozenset()
             lost = [work for work in self._running(partitions) if not work.is_lost]
             for work in lost:
                 work.is_lost = True
@@ -195,8 +202,8 @@ class Schedule:
                 self.finish(work, "given_up", seconds)
                 return
             self._end(work, "retried", seconds)
-            if self._closed:
-                # It comes again after the end of this run, from the brokers.
+            if self._closed or work.partition in self._going:
+                # It comes again from the brokers: to the next run, or to the next member.
                 self.counters.bytes -= work.size
                 self._forget(work.partition, work.lane)
                 return
@@ -226,7 +233,12 @@ class Schedule:
         key = record.key
         if isinstance(key, bytearray | memoryview):
             key = bytes(key)
-        return "key", key if isinstance(key, Hashable) else repr(key)
+        try:
+            hash(key)
+        except TypeError:
+            # A dict, or a tuple with a list in it, that a deserializer has made.
+            key = repr(key)
+        return "key", key
 
     def _running(self, partitions: Collection[TopicPartition] | None) -> list[Work]:
         wanted = self._lanes if partitions is None else partitions

@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final
 
 from prokurist.aio.consumer import KafkaConsumer
 from prokurist.consumer.listeners import ConsumerRebalanceListener
@@ -64,6 +64,11 @@ class TaskWorkers(WorkersCore):
     ) -> None:
         if not callable(handler):
             raise TypeError(f"handler is a coroutine function of the record, not {handler!r}")
+        if not isinstance(consumer, KafkaConsumer):
+            raise TypeError(
+                f"TaskWorkers takes a KafkaConsumer of prokurist.aio, not {consumer!r}: "
+                f"Workers takes one of threads"
+            )
         require_number("tasks", tasks)
         super().__init__(
             consumer,
@@ -94,8 +99,9 @@ class TaskWorkers(WorkersCore):
         """As `Workers.run`; a task that is cancelled in it drains as well."""
         idle = math.inf if idle_timeout is None else as_seconds(idle_timeout)
         self._begin()
-        self._stopping = False
         try:
+            self._rewind()
+            self._schedule.open()
             while not self._is_over(stop):
                 records = await self._consumer.poll(self._bound())
                 self._schedule.add(records)
@@ -108,7 +114,10 @@ class TaskWorkers(WorkersCore):
             raise self._failure
 
     def stop(self) -> None:
-        """End `run`, within half a second and the time to drain."""
+        """End `run`, within half a second and the time to drain.
+
+        Before `run` it ends that as soon as it begins.
+        """
         self._stopping = True
 
     def _is_over(self, stop: asyncio.Event | None) -> bool:
@@ -125,8 +134,9 @@ class TaskWorkers(WorkersCore):
             await self._drain(None)
         finally:
             self._give_up_running(None)
-            self._paused = frozenset()
+            self._stopping = False
             self._runs = False
+        self._resume()
 
     # --- tasks -------------------------------------------------------------------------
 
@@ -164,13 +174,34 @@ class TaskWorkers(WorkersCore):
         began = self._now()
         try:
             with self._block(work.record):
-                await self._handler(work.record)
-        except BaseException as error:  # noqa: BLE001 - the user's own code
-            seconds = self._now() - began
+                answer: object = self._handler(work.record)
+                if isawaitable(answer):
+                    await answer
+        except BaseException as raised:  # noqa: BLE001 - the user's own code
+            seconds, error = self._now() - began, self._cause(work, raised)
             if self._failed(work, error, seconds):
                 await self._bury(work, error, seconds)
         else:
-            self._succeeded(work, self._now() - began)
+            seconds = self._now() - began
+            if isawaitable(answer):
+                self._succeeded(work, seconds)
+            else:
+                # It may have worked, and may not: no further attempt.
+                self._ends_with(work, TypeError(f"{NO_COROUTINE} {answer!r}"), seconds)
+
+    def _cause(self, work: Work, error: BaseException) -> BaseException:
+        """The error of a failure: a handler that was not cancelled itself has failed."""
+        task = asyncio.current_task()
+        asked = work.is_lost or task is None or task.cancelling()
+        if asked or not isinstance(error, asyncio.CancelledError):
+            return error
+        record = work.record
+        failed = RuntimeError(
+            f"the handler of {work.partition} @ {record.offset} has raised CancelledError, and "
+            f"nobody has cancelled it: something that it awaits was cancelled"
+        )
+        failed.__cause__ = error
+        return failed
 
     async def _bury(self, work: Work, error: BaseException, seconds: float) -> None:
         """Write a dead letter, and wait for its delivery."""
@@ -190,9 +221,11 @@ class TaskWorkers(WorkersCore):
     async def give_away(self, partitions: Partitions) -> None:
         """Partitions are about to go: wait for their running work, and begin none."""
         self._schedule.drop(partitions)
-        await self._drain(partitions)
-        self._give_up_running(partitions)
-        self._paused -= partitions
+        try:
+            await self._drain(partitions)
+        finally:
+            self._give_up_running(partitions)
+            self._paused -= partitions
 
     def give_up(self, partitions: Partitions) -> None:
         """Partitions are gone: their work counts no more."""
@@ -214,6 +247,12 @@ class TaskWorkers(WorkersCore):
         for task, work in tuple(self._tasks.items()):
             if work in lost:
                 task.cancel()
+
+
+NO_COROUTINE: Final = (
+    "the handler of TaskWorkers is a coroutine function: Workers takes one that does its work "
+    "in the call. It has returned"
+)
 
 
 class TaskListener:

@@ -4,11 +4,13 @@ Thread: `run` is the application's, and alone uses the consumer; `stop` and `cou
 any; handlers run in threads of the workers.
 """
 
+import inspect
 import math
 import threading
 from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import Any, Protocol
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Any, Final, Never, Protocol
 
 from prokurist.application.driving import Steps
 from prokurist.consumer.consumer import KafkaConsumer
@@ -145,8 +147,12 @@ class Workers(WorkersCore):
         drain_timeout: float | timedelta = 10.0,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
-        if not callable(handler):
-            raise TypeError(f"handler is a function of the record, not {handler!r}")
+        require_function(handler)
+        if not isinstance(consumer, KafkaConsumer):
+            raise TypeError(
+                f"Workers takes a prokurist.KafkaConsumer, not {consumer!r}: TaskWorkers takes "
+                f"one of prokurist.aio"
+            )
         require_number("threads", threads)
         super().__init__(
             consumer,
@@ -176,7 +182,7 @@ class Workers(WorkersCore):
         """Poll and have records worked on, until `stop` is set.
 
         At the end it waits for what runs, for `drain_timeout`; the consumer's `close` commits
-        it. What has not begun comes again.
+        it. What has not begun comes again: to another `run`, or after a restart.
 
         Args:
             stop: An event that ends it, within half a second; `stop()` does as well.
@@ -188,9 +194,10 @@ class Workers(WorkersCore):
         """
         idle = math.inf if idle_timeout is None else as_seconds(idle_timeout)
         self._begin()
-        self._stopping.clear()
-        self._pool.start()
         try:
+            self._rewind()
+            self._schedule.open()
+            self._pool.start()
             while not self._is_over(stop):
                 records = self._consumer.poll(self._bound())
                 self._schedule.add(records)
@@ -204,7 +211,10 @@ class Workers(WorkersCore):
             raise self._failure
 
     def stop(self) -> None:
-        """End `run`, within half a second and the time to drain: from any thread."""
+        """End `run`, within half a second and the time to drain: from any thread.
+
+        Before `run` it ends that as soon as it begins.
+        """
         self._stopping.set()
 
     def _is_over(self, stop: threading.Event | None) -> bool:
@@ -220,17 +230,20 @@ class Workers(WorkersCore):
             self._drain(None)
         finally:
             self._schedule.lose()
-            self._paused = frozenset()
+            self._stopping.clear()
             self._runs = False
+        self._resume()
 
     # --- rebalances --------------------------------------------------------------------
 
     def give_away(self, partitions: Partitions) -> None:
         """Partitions are about to go: wait for their running work, and begin none."""
         self._schedule.drop(partitions)
-        self._drain(partitions)
-        self._schedule.lose(partitions)
-        self._paused -= partitions
+        try:
+            self._drain(partitions)
+        finally:
+            self._schedule.lose(partitions)
+            self._paused -= partitions
 
     def give_up(self, partitions: Partitions) -> None:
         """Partitions are gone: their work counts no more."""
@@ -273,7 +286,7 @@ class Workers(WorkersCore):
         began = self._now()
         try:
             with self._block(work.record):
-                self._handler(work.record)
+                answer = self._handler(work.record)
         except BaseException as error:  # noqa: BLE001 - the user's own code
             seconds = self._now() - began
             if self._failed(work, error, seconds):
@@ -281,10 +294,20 @@ class Workers(WorkersCore):
             # Another worker sleeps until the next attempt.
             self._pool.wake()
         else:
-            self._succeeded(work, self._now() - began)
+            self._answered(work, answer, self._now() - began)
         draining = self._draining
         if draining is not None and draining[1]():
             draining[0].finish()
+
+    def _answered(self, work: Work, answer: object, seconds: float) -> None:
+        """The handler has returned; steps that nobody takes are no work."""
+        if isinstance(answer, STEPS):
+            error = TypeError(f"{NO_STEPS}, and it has returned {answer!r}")
+            if isinstance(answer, CoroutineType):
+                answer.close()
+            self._ends_with(work, error, seconds)
+        else:
+            self._succeeded(work, seconds)
 
     def _bury(self, work: Work, error: BaseException, seconds: float) -> None:
         """Write a dead letter, and wait for its delivery."""
@@ -293,10 +316,19 @@ class Workers(WorkersCore):
             sent = office.send(work.record, error, work.failures)
             if hasattr(sent, "result"):
                 sent.result()
-        except Exception as raised:  # noqa: BLE001 - whatever it is, the record is not done
+            elif isinstance(sent, CoroutineType):
+                refuse_coroutine(office, sent)
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, the record is not done
             self._ends_with(work, raised, seconds)
         else:
             self._settle(work, "dead", seconds)
+
+
+STEPS: Final = (CoroutineType, GeneratorType, AsyncGeneratorType)
+"""Results of functions that have done nothing yet."""
+NO_STEPS: Final = (
+    "the handler of Workers does its work in the call: TaskWorkers takes a coroutine function"
+)
 
 
 class RevocationListener:
@@ -328,6 +360,32 @@ class RevocationListener:
         told = getattr(self._own, name, self._own.on_partitions_revoked)
         result: object = told(partitions)
         return result
+
+
+def require_function(handler: object) -> None:
+    """Refuse what is no function that does its work in the call.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not callable(handler):
+        raise TypeError(f"handler is a function of the record, not {handler!r}")
+    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+    if any(is_one(handler) for is_one in kinds):
+        raise TypeError(f"{NO_STEPS}, not {handler!r}")
+
+
+def refuse_coroutine(office: object, sent: "CoroutineType[Any, Any, Any]") -> Never:
+    """Refuse dead letters that nobody awaits.
+
+    Raises:
+        TypeError: Always.
+    """
+    sent.close()
+    raise TypeError(
+        f"the `send` of {office!r} is a coroutine function, and nothing was sent: give it a "
+        f"producer of threads, or use TaskWorkers"
+    )
 
 
 def require_number(name: str, number: object) -> None:
