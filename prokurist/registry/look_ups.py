@@ -17,6 +17,7 @@ from prokurist.errors.local_variables import clear_locals
 from prokurist.events.clock import Deadline
 from prokurist.events.waiter import Waiter
 from prokurist.registry.asking import safe_error
+from prokurist.registry.forks import renew_in_children
 
 HELPERS: Final = 4
 
@@ -30,11 +31,12 @@ class LookUp:
 
     Attributes:
         until: When its time is over.
+        what: The subject of the question.
     """
 
     def __init__(self, what: str, until: Deadline) -> None:
         self.until: Final = until
-        self._what = what
+        self.what: Final = what
         self._lock = threading.Lock()
         self._waiter = Waiter()
         self._listeners: list[Callable[[], object]] = []
@@ -55,7 +57,7 @@ class LookUp:
     def is_over(self, now: float) -> bool:
         """True if there is an outcome, or its time is over."""
         if self.until.expired(now):
-            self.finish(None, late(self._what))
+            self.finish(None, late(self.what))
         return self._waiter.is_open
 
     def when_over(self, tell: Callable[[], object]) -> None:
@@ -70,7 +72,7 @@ class LookUp:
         """Wait for its end, which comes by its own deadline, or for another deadline."""
         first = deadline.earlier(self.until)
         if not self._waiter.wait(first.remaining(now)) and first is self.until:
-            self.finish(None, late(self._what))
+            self.finish(None, late(self.what))
 
     def outcome(self) -> Any:
         """Return the answer.
@@ -79,17 +81,17 @@ class LookUp:
             KafkaException: There is none.
         """
         if not self._waiter.is_open:
-            raise late(self._what)
+            raise late(self.what)
         if self._error is not None:
             # A copy: callers of several threads may raise it.
             raise copy(self._error)
         return self._value
 
     def __str__(self) -> str:
-        return f"{self._what} of the schema registry"
+        return f"{self.what} of the schema registry"
 
     def __repr__(self) -> str:
-        return f"LookUp({self._what}, {'over' if self._waiter.is_open else 'under way'})"
+        return f"LookUp({self.what}, {'over' if self._waiter.is_open else 'under way'})"
 
 
 def late(what: str) -> SchemaRegistryUnavailableException:
@@ -109,6 +111,11 @@ class LookUps:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Begin without look-ups and helpers; see `forks.Forked`."""
         self._lock = threading.Lock()
         self._under_way: dict[Hashable, LookUp] = {}
         self._queue: deque[tuple[Hashable, LookUp, Callable[[Deadline], Any]]] = deque()

@@ -264,6 +264,10 @@ class SchemaRegistry:
         """Return the reading of the clock of its deadlines."""
         return self._clock.now()
 
+    def deadline(self) -> Deadline:
+        """Return the deadline of a call that begins now, of several requests maybe."""
+        return Deadline.after(self._now(), self._timeout)
+
     # --- schemas by their text -------------------------------------------------------------
 
     def register(
