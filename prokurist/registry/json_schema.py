@@ -84,7 +84,12 @@ class Check:
         Raises:
             SerializationException: The schema does not allow it.
         """
-        error = next(iter(self._validator.iter_errors(value)), None)
+        try:
+            error = next(iter(self._validator.iter_errors(value)), None)
+        except Exception as raised:  # Of a reference without an end, or to nothing.
+            raise SerializationException(
+                f"the schema cannot be held against a value ({type(raised).__name__}: {raised})"
+            ) from raised
         if error is not None:
             at = "".join(f"[{each!r}]" for each in error.absolute_path) or "the value"
             raise SerializationException(f"the schema does not allow {at}: {error.message}")

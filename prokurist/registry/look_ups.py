@@ -60,6 +60,17 @@ class LookUp:
             self.finish(None, late(self.what))
         return self._waiter.is_open
 
+    def is_settled(self, now: float) -> bool:
+        """True if there is an outcome that its time can no longer change.
+
+        That the registry is away is none until its time is over: a consumer that leaves out
+        each record of an error would leave out thousands in a short outage.
+        """
+        if not self.is_over(now):
+            return False
+        is_away = isinstance(self._error, SchemaRegistryUnavailableException)
+        return not is_away or self.until.expired(now)
+
     def when_over(self, tell: Callable[[], object]) -> None:
         """Have a function called at its end, from the helper; at once if it has ended."""
         with self._lock:
@@ -92,6 +103,35 @@ class LookUp:
 
     def __repr__(self) -> str:
         return f"LookUp({self.what}, {'over' if self._waiter.is_open else 'under way'})"
+
+
+class Resting:
+    """The rest of a look-up's time, where the registry is away.
+
+    Args:
+        look_up: The look-up, which has failed.
+
+    Attributes:
+        until: When its time is over.
+        what: The subject of the question.
+    """
+
+    def __init__(self, look_up: LookUp) -> None:
+        self.until: Final = look_up.until
+        self.what: Final = look_up.what
+
+    def when_over(self, tell: Callable[[], object]) -> None:
+        """Nothing ends it but its time."""
+
+    def wait(self, deadline: Deadline, now: float) -> None:
+        """Wait for the end of its time, or for another deadline."""
+        Waiter().wait(deadline.earlier(self.until).remaining(now))
+
+    def __str__(self) -> str:
+        return f"{self.what} of the schema registry, which is away"
+
+    def __repr__(self) -> str:
+        return f"Resting({self.what})"
 
 
 def late(what: str) -> SchemaRegistryUnavailableException:

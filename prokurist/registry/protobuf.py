@@ -294,11 +294,11 @@ def known_file(name: str, number: int | UUID) -> Any:
     """
     proto = descriptor_pb2.FileDescriptorProto()
     module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
-    if name.startswith("google/protobuf/"):
-        __import__(module)  # It registers itself.
     try:
+        if name.startswith("google/protobuf/"):
+            __import__(module)  # It registers itself.
         descriptor_pool.Default().FindFileByName(name).CopyToProto(proto)
-    except KeyError:
+    except (KeyError, ImportError):
         raise SerializationException(
             f"schema {number} imports {name}, which it does not refer to"
         ) from None

@@ -24,7 +24,7 @@ from prokurist.registry.framing import (
     prefix,
     read_frame,
 )
-from prokurist.registry.look_ups import LookUp, late
+from prokurist.registry.look_ups import LookUp, Resting, late
 from prokurist.registry.registry import SchemaRegistry
 from prokurist.registry.schema import RegisteredSchema, Schema
 from prokurist.registry.subjects import SubjectName, topic_name
@@ -205,11 +205,11 @@ class RegistryDeserializer:
             try:
                 return self.deserialize_now(topic, headers, data)
             except Pending as pending:
-                look_up: Any = pending.work
+                work: Any = pending.work
             now = self._registry.now()
             if until.expired(now):
-                raise late(look_up.what)
-            look_up.wait(until, now)
+                raise late(work.what)
+            work.wait(until, now)
 
     def deserialize_now(self, topic: str, headers: Headers, data: bytes) -> Any:
         """Return the value of some bytes, without a wait.
@@ -238,11 +238,9 @@ class RegistryDeserializer:
         Raises:
             Pending: The registry is being asked.
         """
-        held = self._registry.held(number, serialized=self._serialized)
-        if held is not None:
-            return held
+        held = partial(self._registry.held, number, serialized=self._serialized)
         begin = partial(self._registry.look_up, number, serialized=self._serialized)
-        found: Schema = self._now_or_later(number, begin)
+        found: Schema = self._now_or_later(number, held, begin)
         return found
 
     def reference_of(self, subject: str, version: int) -> Schema:
@@ -251,22 +249,34 @@ class RegistryDeserializer:
         Raises:
             Pending: The registry is being asked.
         """
-        held = self._registry.held_version(subject, version, serialized=self._serialized)
-        if held is not None:
-            return held.schema
+        held = partial(
+            self._registry.held_version, subject, version, serialized=self._serialized
+        )
         begin = partial(
             self._registry.look_up_version, subject, version, serialized=self._serialized
         )
-        found: RegisteredSchema = self._now_or_later((subject, version), begin)
+        found: RegisteredSchema = self._now_or_later((subject, version), held, begin)
         return found.schema
 
-    def _now_or_later(self, key: Hashable, begin: Callable[[], LookUp]) -> Any:
-        """The outcome of a look-up, once; the next question begins another one."""
+    def _now_or_later(
+        self, key: Hashable, held: Callable[[], Any], begin: Callable[[], LookUp]
+    ) -> Any:
+        """What the registry's client has, or the outcome of a look-up, once.
+
+        The next question begins another look-up.
+        """
+        try:
+            found = held()
+        except SchemaRegistryException:
+            self._asked.drop(key)  # It was told.
+            raise
+        if found is not None:
+            return found
         now = self._registry.now()
         look_up = self._asked.get(key) or begin()
-        if not look_up.is_over(now):
+        if not look_up.is_settled(now):
             self._asked.put(key, look_up, look_up.until.remaining(now) + REMEMBERED)
-            raise Pending(look_up)
+            raise Pending(Resting(look_up) if look_up.is_over(now) else look_up)
         self._asked.drop(key)
         return look_up.outcome()
 

@@ -1,5 +1,6 @@
 """Serializers that need several answers, references of unions, and forks."""
 
+import base64
 import json
 import os
 import threading
@@ -13,13 +14,20 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer as TheirAvroDeserializer
 from confluent_kafka.schema_registry.avro import AvroSerializer as TheirAvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2
 
-from prokurist.errors import SchemaRegistryUnavailableException
+from prokurist.errors import (
+    SchemaRegistryException,
+    SchemaRegistryUnavailableException,
+    SerializationException,
+)
+from prokurist.events.pending import Pending
 from prokurist.registry import (
     AvroDeserializer,
     AvroSerializer,
     JsonDeserializer,
     JsonSerializer,
+    ProtobufDeserializer,
     ProtobufSerializer,
     Schema,
     SchemaReference,
@@ -170,6 +178,74 @@ def test_a_deserializer_that_waits(kept: EmbeddedSchemaRegistry) -> None:
         deserializer.deserialize("orders", [], data)
     assert clock.at <= 106.0  # Nothing cuts a wait short on this clock.
     assert deserializer.deserialize("orders", [], data) == 7
+
+
+@pytest.mark.parametrize("text", ['{"$ref": "#"}', '{"$ref": "http://elsewhere/x"}'])
+def test_a_json_schema_that_leads_nowhere(kept: EmbeddedSchemaRegistry, text: str) -> None:
+    """B923: without an end, or to what is not there."""
+    registry = SchemaRegistry(kept.url)
+    with pytest.raises(SerializationException, match="cannot be held against a value"):
+        JsonSerializer(registry, text).serialize("orders", [], {})
+    found = registry.register("orders-value", Schema(text, SchemaType.JSON))
+    data = b"\0" + found.id.to_bytes(4, "big") + b"7"
+    with pytest.raises(SerializationException, match="cannot be held against a value"):
+        JsonDeserializer(registry).deserialize("orders", [], data)
+
+
+def test_a_protobuf_schema_that_leads_nowhere(kept: EmbeddedSchemaRegistry) -> None:
+    """B923: to a file of Google's that there is not."""
+    name = "google/protobuf/no_such.proto"
+    file = descriptor_pb2.FileDescriptorProto(name="x.proto", dependency=[name])
+    file.message_type.add(name="X")
+    text = base64.b64encode(file.SerializeToString()).decode()
+    registry = SchemaRegistry(kept.url)
+    found = registry.register("orders-value", Schema(text, SchemaType.PROTOBUF))
+    data = b"\0" + found.id.to_bytes(4, "big") + b"\0"
+    with pytest.raises(SerializationException, match=r"no_such\.proto, which it does not"):
+        ProtobufDeserializer(registry).deserialize("orders", [], data)
+
+
+def test_errors_of_a_registry_that_is_away() -> None:
+    """B924: one for each timeout, however often a consumer polls and seeks beyond a record."""
+    clock = Clock()
+    requests = 0
+
+    def send(url: str, question: Question, seconds: float) -> Answer:
+        nonlocal requests
+        requests += 1
+        raise Unanswered(f"{url} refuses {question.what}, not after {seconds}")
+
+    deserializer = AvroDeserializer(SchemaRegistry.wired("http://registry", send, clock))
+    errors = 0
+    ended = threading.Event()
+    while clock.at < 160.0:
+        try:
+            deserializer.deserialize_now("orders", [], b"\0\0\0\0\1\4")
+        except SchemaRegistryUnavailableException:
+            errors += 1
+        except Pending as pending:
+            ended.clear()
+            pending.work.when_over(ended.set)
+            ended.wait(0.01)
+            clock.sleep(0.1)
+    assert 6 <= errors <= 12
+    assert requests <= 20
+
+
+@pytest.mark.parametrize("status", [401, 403, 422, 302])
+def test_a_refusal_is_believed_briefly(kept: EmbeddedSchemaRegistry, status: int) -> None:
+    """B924: records of a registry that refuses cost one request in five seconds."""
+    kept.asked.clear()
+    kept.status = status
+    clock = Clock()
+    deserializer = AvroDeserializer(slow(clock, kept))
+    for _ in range(20):
+        with pytest.raises(SchemaRegistryException, match=str(status)):
+            deserializer.deserialize("orders", [], b"\0\0\0\0\1\4")
+    assert len(kept.asked) == 1
+    kept.status = None
+    clock.sleep(5.0)
+    assert deserializer.deserialize("orders", [], b"\0\0\0\0\1\4") == {"n": 2}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
