@@ -241,6 +241,6 @@ build/types/ready: .venv/ready $(SOURCES)
 	rm -rf build/types
 	$(PY) -m build -q --no-isolation --outdir build/types/wheel .
 	$(PYTHON) -m venv build/types
-	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[cli,jsonschema,prometheus,protobuf,registry,testing]"
+	build/types/bin/python -m pip install -q "$$(echo build/types/wheel/*.whl)[cli,jsonschema,otel,prometheus,protobuf,registry,testing]"
 	ln -s "$$($(PY) -c 'import pyspark; print(*pyspark.__path__)')" build/types/lib/python3*/site-packages/
 	@touch $@

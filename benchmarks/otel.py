@@ -2,8 +2,8 @@
 
 A producer and a consumer in virtual time send and read records of 100 bytes. What differs
 between the ways is what tracing costs, for the model of the brokers is the same. The ways have
-their turns within each round, in CPU seconds of the process, so that a busy machine changes little.
-Spans that are recorded are dropped when they end: an exporter has costs of its own.
+their turns within each round, in CPU seconds of the process, so that a busy machine changes
+little. Spans that are recorded are dropped when they end: an exporter has costs of its own.
 """
 
 import statistics

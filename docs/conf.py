@@ -25,12 +25,12 @@ napoleon_use_ivar = True
 nitpick_ignore_regex = [
     (
         r"py:.*",
-        r"(collections|concurrent|contextlib|datetime|enum|os|pathlib|re|types|typing|uuid|pytest|_pytest|prometheus_client|google)\..*",
+        r"(asyncio|collections|concurrent|contextlib|datetime|enum|google|opentelemetry|os|pathlib|re|threading|types|typing|uuid|pytest|_pytest|prometheus_client)\..*",
     ),
     # Neither are our own that are not meant to be imported.
     (
         r"py:class",
-        r"prokurist\.(application|events|consumer\.health|producer\.health|producer\.(transacting|read_process_write)|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
+        r"prokurist\.(aio\.consumer|application|events|consumer\.health|producer\.health|producer\.(transacting|read_process_write)|producer\.user_code|testing\.proxy_\w+|testing\.kafka\.security|testing\.cluster|parallel\.(core|dead_letters|schedule)|spark\.(rate_limits|doctor\.checks))\..*|prokurist\.(records\.consumer_records\.Run|consumer\.offset_tracker\.Place)",
     ),
     (
         r"py:class",

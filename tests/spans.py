@@ -10,6 +10,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanContext
 
 import prokurist.otel
 
@@ -85,7 +86,14 @@ def of(span: ReadableSpan) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
+def context_of(span: ReadableSpan) -> SpanContext:
+    """The context of a span."""
+    context = span.get_span_context()
+    assert context is not None
+    return context
+
+
 def traceparent(span: ReadableSpan) -> bytes:
     """The header that bears the context of a span."""
-    context = span.get_span_context()
+    context = context_of(span)
     return b"00-%032x-%016x-%02x" % (context.trace_id, context.span_id, context.trace_flags)

@@ -147,7 +147,7 @@ class Installed:
 
 
 INSTALLED: Final = Installed()
-"""What clients look at when they are built."""
+"""Read by each client when it is built."""
 
 
 def instrument_of_producer(client: WatchedClient) -> SendInstrument | None:

@@ -112,7 +112,6 @@ LIBRDKAFKA = MappingProxyType(
         "reconnect.backoff.jitter.ms": Foreign("pauses are spread by a fifth by themselves"),
         "sasl.oauthbearer.assertion.private.key.pem": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.grant.type": Foreign(_SASL_DETAIL),
-        "sasl.oauthbearer.metadata.authentication.type": Foreign(_SASL_DETAIL),
         "sasl.oauthbearer.method": Foreign(
             "a token endpoint is asked with client credentials, as by oidc, and a callable for "
             "its token; no key says which"

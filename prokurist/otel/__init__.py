@@ -10,10 +10,10 @@ OpenTelemetry's API; the SDK that the program sets up exports spans and metrics.
 
 try:
     import opentelemetry.trace as _api
-except ImportError as missing:
+except ImportError as _missing:
     raise ImportError(
         "prokurist.otel needs OpenTelemetry's API: pip install 'prokurist[otel]'"
-    ) from missing
+    ) from _missing
 
 from prokurist.otel.instrument import instrument, is_instrumented, uninstrument
 from prokurist.otel.processing import process

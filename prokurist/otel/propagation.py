@@ -54,7 +54,7 @@ def as_text(value: Any) -> Iterator[str]:
 
 
 def with_context(propagator: TextMapPropagator, headers: Any, context: Context) -> Any:
-    """Headers with the trace context in them; what are no headers is left as it is."""
+    """Headers with the trace context in them; anything else is left as it is."""
     if headers is None:
         pairs: Pairs = []
     elif isinstance(headers, Mapping):

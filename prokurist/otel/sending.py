@@ -4,6 +4,7 @@ Thread: `begin` is the application's; a delivery ends on the network thread.
 """
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.trace import Span, SpanKind, set_span_in_context
@@ -34,8 +35,8 @@ class SendSpans:
     """
 
     def __init__(self, tools: Tools, client: WatchedClient) -> None:
-        self.tools = tools
-        self.now = client.now
+        self.tools: Tools = tools
+        self.now: Callable[[], float] = client.now
         self._cluster = client.cluster
         self._client = client_values(client)
         # Of metrics: per topic and partition, so that none is made for a record.
@@ -192,7 +193,7 @@ class RecordSent:
 
 
 class RecordsSent:
-    """The send of several records in one call: one span, whose context all of them bear."""
+    """The send of several records in one call: one span, and all of them bear its context."""
 
     def __init__(self, of: SendSpans, span: Span | None, headers: "Headers") -> None:
         self._of = of

@@ -1,4 +1,4 @@
-"""What all parts of the instrumentation use: tracer, meters, names and propagator.
+"""Tools of all parts of the instrumentation: tracer, meters, names and propagator.
 
 Thread: any.
 """

@@ -32,7 +32,7 @@ Topics = str | Iterable[str]
 
 
 class DeadLetterOffice(Protocol):
-    """Interface of what takes records that cannot be worked on."""
+    """Interface of the taker of hopeless records."""
 
     def send(self, record: ConsumerRecord, error: BaseException, attempts: int) -> Any:
         """Send a record elsewhere; returns its delivery, or an awaitable of it."""
@@ -44,10 +44,10 @@ class WorkersCore:
 
     Args:
         consumer: The consumer.
-        order: Which records are worked on one after the other.
+        order: Records to work on one after the other.
         retries: Further attempts; None for none.
-        dead_letters: Takes what has failed for the last time; None to end `run` with its error.
-        max_bytes: Bytes in hand from which on partitions are paused.
+        dead_letters: Takes records that have failed for good; None to end `run` with its error.
+        max_bytes: Bytes in hand before partitions are paused.
         drain_timeout: Seconds for work in hand, before its partition goes and at the end.
         listener: The user's own rebalance listener.
     """

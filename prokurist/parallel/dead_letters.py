@@ -43,7 +43,7 @@ class DeadLetters:
         self._topic = topic
 
     def send(self, record: ConsumerRecord, error: BaseException, attempts: int) -> Any:
-        """Send a record; returns what the producer's `send` returns."""
+        """Send a record; returns the result of the producer's `send`."""
         topic = self._topic if isinstance(self._topic, str) else self._topic(record)
         if topic == record.topic:
             raise IllegalStateException(

@@ -1,4 +1,4 @@
-"""What a user chooses for parallel work: the order, and further attempts.
+"""Choices for parallel work: the order, and further attempts.
 
 Thread: any; frozen values.
 """

@@ -52,7 +52,7 @@ class Lane:
     """Records that are worked on one after the other.
 
     Attributes:
-        key: What they have in common.
+        key: Their common key.
         queue: Those that have not begun.
         running: The one that is being worked on.
         waiting: The one that waits for its next attempt.
@@ -83,7 +83,7 @@ class Schedule:
     """The records in hand.
 
     Args:
-        order: Which are worked on one after the other.
+        order: Records to work on one after the other.
     """
 
     def __init__(self, order: Order) -> None:
@@ -115,7 +115,7 @@ class Schedule:
                 self._make_ready(lane)
 
     def drop(self, partitions: Collection[TopicPartition] | None = None) -> None:
-        """Forget what does not run of some partitions, or of all: it comes again elsewhere."""
+        """Forget waiting records of some partitions, or of all: they come again elsewhere."""
         with self._lock:
             for tp in tuple(self._lanes) if partitions is None else partitions:
                 for lane in tuple(self._lanes.get(tp, {}).values()):
@@ -132,10 +132,10 @@ class Schedule:
                     self._forget(tp, lane)
 
     def lose(self, partitions: Collection[TopicPartition] | None = None) -> list[Work]:
-        """Give up what runs of some partitions, or of all: its result counts no more.
+        """Give up running work of some partitions, or of all: its result counts no more.
 
         Returns:
-            What was given up.
+            The work that was given up.
         """
         with self._lock:
             lost = [work for work in self._running(partitions) if not work.is_lost]
@@ -267,7 +267,7 @@ class Schedule:
 
 
 def size_of(record: ConsumerRecord) -> int:
-    """Bytes of a record's key and value; what deserializers have made counts as nothing."""
+    """Bytes of a record's key and value; results of deserializers count as nothing."""
     return sum(
         len(each)
         for each in (record.key, record.value)

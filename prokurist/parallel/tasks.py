@@ -21,7 +21,7 @@ from prokurist.records.consumer_records import ConsumerRecord
 
 
 class TaskWorkers(WorkersCore):
-    """Works on records in tasks, and has the consumer commit what is done.
+    """Works on records in tasks, and has the consumer commit finished ones.
 
     See `Workers`. A task whose partition goes is cancelled after `drain_timeout`, and one whose
     partition is lost at once.
@@ -35,7 +35,7 @@ class TaskWorkers(WorkersCore):
         retries: Further attempts.
         dead_letters: Takes a record that has failed for the last time.
         max_outstanding: Records in hand at most.
-        max_bytes: Bytes in hand from which on partitions are paused.
+        max_bytes: Bytes in hand before partitions are paused.
         max_uncommitted: Records of one partition behind one that is not done, at most.
         drain_timeout: Seconds for the work that runs.
         listener: A rebalance listener of your own.
@@ -108,7 +108,7 @@ class TaskWorkers(WorkersCore):
             raise self._failure
 
     def stop(self) -> None:
-        """End `run`, within half a second and what it takes to drain."""
+        """End `run`, within half a second and the time to drain."""
         self._stopping = True
 
     def _is_over(self, stop: asyncio.Event | None) -> bool:
@@ -116,7 +116,7 @@ class TaskWorkers(WorkersCore):
         return asked or self._stopping or self._failure is not None
 
     async def _end(self) -> None:
-        """Wait for what runs, and give up the rest."""
+        """Wait for running work, and give up the rest."""
         self._schedule.close()
         self._schedule.drop()
         if self._timer is not None:
@@ -131,7 +131,7 @@ class TaskWorkers(WorkersCore):
     # --- tasks -------------------------------------------------------------------------
 
     def _dispatch(self) -> None:
-        """Begin tasks for what may be worked on."""
+        """Begin tasks for records that may be worked on."""
         while self._running < self._most:
             work = self._schedule.take(self._now())
             if work is None:
@@ -188,7 +188,7 @@ class TaskWorkers(WorkersCore):
     # --- rebalances --------------------------------------------------------------------
 
     async def give_away(self, partitions: Partitions) -> None:
-        """Partitions are about to go: wait for what runs, and begin no more of them."""
+        """Partitions are about to go: wait for their running work, and begin none."""
         self._schedule.drop(partitions)
         await self._drain(partitions)
         self._give_up_running(partitions)

@@ -25,7 +25,7 @@ Partitions = frozenset[TopicPartition]
 
 
 class Pool(Protocol):
-    """Interface of what runs the workers."""
+    """Interface of the runner of workers."""
 
     def start(self) -> None:
         """Begin to take work."""
@@ -36,7 +36,7 @@ class Pool(Protocol):
         ...
 
     def stop(self) -> None:
-        """Take no more work; what runs goes on."""
+        """Take no more work; running work goes on."""
         ...
 
 
@@ -44,7 +44,7 @@ class ThreadPool:
     """Daemon threads that take work from a schedule.
 
     Args:
-        workers: Whose work it is.
+        workers: Their workers.
         threads: How many.
     """
 
@@ -101,7 +101,7 @@ class ThreadPool:
 
 
 class Workers(WorkersCore):
-    """Works on records in threads, and has the consumer commit what is done.
+    """Works on records in threads, and has the consumer commit finished ones.
 
     The consumer has `enable.auto.offset.store=false`, and has subscribed to nothing. What is
     committed was worked on, or is a dead letter: after a crash, the records that were in hand
@@ -112,12 +112,12 @@ class Workers(WorkersCore):
         topics: The topics to subscribe to.
         handler: Called with each record, in one of the threads; an exception is a failure.
         threads: How many.
-        order: Which records are worked on one after the other.
+        order: Records to work on one after the other.
         retries: Further attempts; None for none.
         dead_letters: Takes a record that has failed for the last time. Without it `run` ends
             with the error, and the record comes again.
         max_outstanding: Records in hand at most.
-        max_bytes: Bytes in hand from which on partitions are paused.
+        max_bytes: Bytes in hand before partitions are paused.
         max_uncommitted: Records of one partition behind one that is not done, at most.
         drain_timeout: Seconds for the work that runs, before its partition goes, and at the
             end of `run`. What takes longer is done once more, by the partition's next member.
@@ -204,7 +204,7 @@ class Workers(WorkersCore):
             raise self._failure
 
     def stop(self) -> None:
-        """End `run`, within half a second and what it takes to drain: from any thread."""
+        """End `run`, within half a second and the time to drain: from any thread."""
         self._stopping.set()
 
     def _is_over(self, stop: threading.Event | None) -> bool:
@@ -212,7 +212,7 @@ class Workers(WorkersCore):
         return asked or self._stopping.is_set() or self._failure is not None
 
     def _end(self) -> None:
-        """Wait for what runs, and give up the rest."""
+        """Wait for running work, and give up the rest."""
         self._schedule.close()
         self._schedule.drop()
         self._pool.stop()
@@ -226,7 +226,7 @@ class Workers(WorkersCore):
     # --- rebalances --------------------------------------------------------------------
 
     def give_away(self, partitions: Partitions) -> None:
-        """Partitions are about to go: wait for what runs, and begin no more of them."""
+        """Partitions are about to go: wait for their running work, and begin none."""
         self._schedule.drop(partitions)
         self._drain(partitions)
         self._schedule.lose(partitions)
@@ -331,7 +331,7 @@ class RevocationListener:
 
 
 def require_number(name: str, number: object) -> None:
-    """Refuse what is no number from 1 on.
+    """Refuse all but numbers from 1 on.
 
     Raises:
         TypeError: It is no int.

@@ -15,7 +15,12 @@ from typing import Final, Self
 from prokurist.application.call_runner import CallRunner
 from prokurist.application.driving import Steps
 from prokurist.application.single_thread_guard import GuardRules, SingleThreadGuard
-from prokurist.errors import IllegalStateException, KafkaException, TimeoutException
+from prokurist.errors import (
+    IllegalStateException,
+    KafkaException,
+    ProducerFencedException,
+    TimeoutException,
+)
 from prokurist.events.application_events import (
     ApplicationEvent,
     EndTransaction,
@@ -210,6 +215,7 @@ class Transactions:
         runner = self._runner()
         call = Call(kind.value, now, deadline, config_key=KEY, trace=runner.tracing)
         self._note(call)
+        was_in_doubt = self._transaction.state is TransactionState.IN_DOUBT
         self._transaction.begin(kind)
         succeeded = False
         try:
@@ -218,6 +224,9 @@ class Transactions:
         except KafkaException as error:
             self._finish(kind, call, succeeded=False)
             self._tell(kind, call, error)
+            if kind is TransactionCall.COMMIT and isinstance(error, ProducerFencedException):
+                # A request before this answer may have committed; the id was taken behind it.
+                error.may_have_happened = was_in_doubt or call.attempts > 1
             raise
         finally:
             self._finish(kind, call, succeeded=succeeded)

@@ -37,7 +37,7 @@ class Question:
     Attributes:
         method: The method.
         path: The path and the query, behind the registry's URL.
-        what: The subject of the question, for errors.
+        what: Subject of the question, for errors.
         body: JSON to send.
     """
 
@@ -254,7 +254,7 @@ def code_of(answer: Answer) -> int | None:
 
 
 def safe_error(error: BaseException) -> KafkaException:
-    """Make the error of a look-up from what its thread has raised, without frames."""
+    """Make the error of a look-up from its thread's exception, without frames."""
     if isinstance(error, KafkaException):
         return error.with_traceback(None)
     return SchemaRegistryException(

@@ -37,7 +37,7 @@ Resolve = Callable[[str, int], Schema]
 
 
 def parsed(schema: Schema, resolve: Resolve) -> Any:
-    """Parse a schema, with what it refers to.
+    """Parse a schema, with its references.
 
     Raises:
         SerializationException: It is no schema of Avro, or leads to too many others.
@@ -128,12 +128,12 @@ class AvroSerializer(RegistrySerializer):
         is_key: True for keys.
         subject: `topic_name`, `record_name`, `topic_record_name`, or a function of the topic,
             of `is_key` and of the type's name.
-        auto_register: True to register the schema, which is the default without `use_latest`;
+        auto_register: True to register the schema, the default without `use_latest`;
             False for one that must be there.
         use_latest: True to write by the latest version of the subject.
         normalize: True to have the registry compare schemas by their meaning.
         place: `prefix` for the id in front of the value, `header` for its GUID in a header.
-        to_dict: Makes what `fastavro` writes of an object and its topic.
+        to_dict: Makes the value for `fastavro` of an object and its topic.
 
     Raises:
         ConfigException: The arguments contradict each other.
@@ -186,12 +186,12 @@ class AvroSerializer(RegistrySerializer):
 
         Args:
             topic: The topic.
-            headers: The record's, which the schema's GUID may be added to.
+            headers: The record's; the schema's GUID may be added.
             data: The value.
 
         Raises:
             SchemaRegistryException: The registry refuses, or gave no answer in time.
-            Exception: What `fastavro` raises of a value that its schema does not allow.
+            Exception: `fastavro`'s own, of a value that its schema does not allow.
         """
         if data is None:
             return None
@@ -220,7 +220,7 @@ class AvroDeserializer(RegistryDeserializer):
         reader_schema: The schema to read by, whatever a value was written by; None for the
             writer's own.
         is_key: True for keys.
-        from_dict: Makes the value of what `fastavro` reads.
+        from_dict: Makes the value of a result of `fastavro`.
         named_records: True to read records of unions as `(name, record)`.
 
     Raises:

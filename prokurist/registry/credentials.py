@@ -69,7 +69,7 @@ class Credentials(Protocol):
         ...
 
     def refused(self) -> bool:
-        """Drop what the registry refused; True if other credentials may serve."""
+        """Drop refused credentials; True if other credentials may serve."""
         ...
 
 

@@ -47,7 +47,7 @@ def header_name(is_key: bool) -> str:  # noqa: FBT001 - of one argument
 
 
 def prefix(number: int, path: Path = ()) -> bytes:
-    """Write what goes in front of a value."""
+    """Write the bytes in front of a value."""
     return _PREFIX.pack(BY_ID, number) + written_path(path)
 
 
@@ -59,13 +59,13 @@ def header(guid: UUID, path: Path = ()) -> bytes:
 def read_frame(
     headers: Iterable[tuple[str, bytes | None]], data: bytes, *, is_key: bool, has_path: bool
 ) -> Frame:
-    """Read what a record says of its schema: in a header, or else in front of its bytes.
+    """Read a record's note of its schema: in a header, or else in front of its bytes.
 
     Args:
         headers: The record's.
         data: The bytes of its key or value.
-        is_key: Whether they are the key's.
-        has_path: Whether the place of a message follows, as with Protobuf.
+        is_key: True for those of the key.
+        has_path: True where the place of a message follows, as with Protobuf.
 
     Raises:
         SerializationException: It says nothing that can be read.

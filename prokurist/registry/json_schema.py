@@ -124,13 +124,13 @@ class JsonSerializer(RegistrySerializer):
         is_key: True for keys.
         subject: `topic_name`, `record_name`, `topic_record_name`, or a function of the topic,
             of `is_key` and of the schema's `title`.
-        auto_register: True to register the schema, which is the default without `use_latest`;
+        auto_register: True to register the schema, the default without `use_latest`;
             False for one that must be there.
         use_latest: True to write by the latest version of the subject.
         normalize: True to have the registry compare schemas by their meaning.
         place: `prefix` for the id in front of the value, `header` for its GUID in a header.
         validate: True to hold values against the schema.
-        to_dict: Makes what is written of an object and its topic.
+        to_dict: Makes the written value of an object and its topic.
 
     Raises:
         ConfigException: The arguments contradict each other.
@@ -179,7 +179,7 @@ class JsonSerializer(RegistrySerializer):
 
         Args:
             topic: The topic.
-            headers: The record's, which the schema's GUID may be added to.
+            headers: The record's; the schema's GUID may be added.
             data: The value.
 
         Raises:
@@ -218,7 +218,7 @@ class JsonDeserializer(RegistryDeserializer):
         registry: The registry.
         is_key: True for keys.
         validate: True to hold values against the writer's schema.
-        from_dict: Makes the value of what was read.
+        from_dict: Makes the value of a decoded one.
     """
 
     def __init__(

@@ -198,7 +198,7 @@ class LookUps:
         return begun
 
     def _work_alone(self) -> None:
-        """End what no helper can take."""
+        """End look-ups that no helper can take."""
         while True:
             with self._lock:
                 if not self._queue:

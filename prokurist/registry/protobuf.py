@@ -65,7 +65,7 @@ class ProtobufSerializer(RegistrySerializer):
         is_key: True for keys.
         subject: `topic_name`, `record_name`, `topic_record_name`, or a function of the topic,
             of `is_key` and of the message's full name.
-        auto_register: True to register the schema, which is the default without `use_latest`;
+        auto_register: True to register the schema, the default without `use_latest`;
             False for one that must be there.
         use_latest: True to name the latest version of the subject.
         normalize: True to have the registry compare schemas by their meaning.
@@ -117,7 +117,7 @@ class ProtobufSerializer(RegistrySerializer):
 
         Args:
             topic: The topic.
-            headers: The record's, which the schema's GUID may be added to.
+            headers: The record's; the schema's GUID may be added.
             data: The message.
 
         Raises:
@@ -137,7 +137,7 @@ class ProtobufSerializer(RegistrySerializer):
         return [each for each in file.dependencies if not each.name.startswith(KNOWN)]
 
     def _referenced(self, file: Any, until: Deadline) -> tuple[SchemaReference, ...]:
-        """Register or find what a file imports, innermost first."""
+        """Register or find the imports of a file, innermost first."""
         found = []
         for each in self._imports(file):
             schema = Schema(text_of(each), SchemaType.PROTOBUF, self._referenced(each, until))

@@ -36,8 +36,8 @@ class Sending:
     """See `asking.Send`.
 
     Args:
-        credentials: What a request shows.
-        headers: What goes with each request.
+        credentials: Credentials of each request.
+        headers: Headers of each request.
         context: Makes the TLS of a connection.
     """
 

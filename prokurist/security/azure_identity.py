@@ -85,7 +85,7 @@ class AzureIdentity:
         return Token(Secret(text), expires, checked_extensions(self._extensions))
 
     def _request(self) -> tuple[CloudRequest, str]:
-        """The request of this place, and the name of what is asked."""
+        """The request of this place, and the name of the asked service."""
         env = {} if self._only_metadata else self._environment
         if env.get("AZURE_FEDERATED_TOKEN_FILE"):
             return self._workload(env), "Azure's workload identity"

@@ -32,8 +32,8 @@ class CloudRequest:
     Attributes:
         method: The method.
         url: The address.
-        headers: The headers, which may hold secrets.
-        body: The body, which may hold secrets.
+        headers: The headers; they may hold secrets.
+        body: The body; it may hold secrets.
     """
 
     method: str
@@ -62,7 +62,7 @@ def body_of(answer: EndpointAnswer, service: str, way_out: str) -> bytes:
 
     Args:
         answer: The answer.
-        service: Name of what has answered, for errors.
+        service: Name of the service that has answered, for errors.
         way_out: The way out of a refusal.
 
     Raises:
@@ -78,7 +78,7 @@ def body_of(answer: EndpointAnswer, service: str, way_out: str) -> bytes:
 
 
 def words_of(body: bytes) -> str:
-    """Quote what a service says of an error, where it is in one of the known members."""
+    """Quote a service's words on an error, where they are in a known member."""
     found = json_of(body)
     told = found.get("error_description") or found.get("message") or found.get("Message")
     error = found.get("error", found.get("code", found.get("Code")))

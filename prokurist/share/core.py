@@ -1,4 +1,4 @@
-"""What share consumers of threads and of tasks have in common: wiring, marks, and steps.
+"""Base of share consumers of threads and of tasks: wiring, marks, and steps.
 
 Thread: the application's, one call at a time; records may be marked from any. All work is the
 network thread's.
@@ -361,8 +361,8 @@ class ShareCore:
     def __repr__(self) -> str:
         side: ShareSide | None = self.__dict__.get("_side")
         if side is None:
-            return "KafkaShareConsumer(not built)"
-        return f"KafkaShareConsumer({side.client_id}, {side.thread.life.value})"
+            return f"{type(self).__name__}(not built)"
+        return f"{type(self).__name__}({side.client_id}, {side.thread.life.value})"
 
 
 def close_at_exit(consumer: ShareCore, /, seconds: float, *, last_commit: bool) -> None:

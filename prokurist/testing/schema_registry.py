@@ -1,6 +1,6 @@
 """A schema registry on loopback, for tests: the API of Confluent's, as clients use it.
 
-Thread: its own, one for each request; what a test reads and sets may be touched at any time.
+Thread: its own, one for each request; a test may read and set attributes at any time.
 """
 
 import json
@@ -59,7 +59,7 @@ class Refused(Exception):
 
 
 class EmbeddedSchemaRegistry:
-    """A schema registry in this process, which keeps all in memory.
+    """A schema registry in this process; it keeps all in memory.
 
     Every schema is compatible with every other one, unless its subject is in `incompatible`.
 

@@ -8,7 +8,7 @@ import pytest
 import prokurist.otel
 from prokurist import KafkaConsumer, KafkaProducer
 from prokurist.testing.kafka import RealKafka
-from tests.spans import instrumented, of, traceparent
+from tests.spans import context_of, instrumented, of, traceparent
 
 pytestmark = pytest.mark.kafka
 
@@ -34,10 +34,8 @@ def test_a_trace_goes_on_behind_a_broker(prokurist_kafka: RealKafka) -> None:
         sent, polled = told.span(f"send {topic}"), told.span(f"poll {topic}")
         worked, committed = told.span(f"process {topic}"), told.span(f"commit {topic}")
     assert dict(records[0].headers) == {"kind": b"order", "traceparent": traceparent(sent)}
-    assert [each.context.span_id for each in polled.links] == [
-        sent.get_span_context().span_id  # type: ignore[no-untyped-call]
-    ]
+    assert [each.context.span_id for each in polled.links] == [context_of(sent).span_id]
     assert worked.parent is not None
-    assert worked.parent.trace_id == sent.get_span_context().trace_id  # type: ignore[no-untyped-call]
-    assert committed.parent == worked.get_span_context()  # type: ignore[no-untyped-call]
+    assert worked.parent.trace_id == context_of(sent).trace_id
+    assert committed.parent == context_of(worked)
     assert of(committed)["messaging.kafka.offset"] == 1

@@ -64,10 +64,10 @@ PROPERTIES: Final = {
 
 @dataclass
 class ChaosResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         seconds: How long it took.
         written: Records that are written for good.
         troubles: How often each trouble of the cluster came.
@@ -76,7 +76,7 @@ class ChaosResult:
         readings: For each group what the oracles say of its reading.
         machine: How late a plain sleep of another process ends meanwhile.
         folder: Where the journals are, if something was wrong.
-        wrongs: What was wrong, in words; nothing if all is well.
+        wrongs: Faults, in words; none if all is well.
     """
 
     seed: int
@@ -152,7 +152,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours, with `PROPERTIES`.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         seconds: For how long troubles are made; a quiet time comes after it.
         flavours: Which groups there are; keys of `FLAVOURS`.
         say: Is told of each trouble of the cluster.

@@ -48,16 +48,16 @@ ANSWERS_WITHIN: Final = 60.0
 
 @dataclass
 class CopiersResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         seconds: How long it took.
         troubles: How often each trouble of the cluster came.
         struck: How often each trouble of a copier came.
         verdicts: What the journals and the logs of each group say.
         folder: Where the journals are, if something was wrong.
-        wrongs: What was wrong, in words; nothing if all is well.
+        wrongs: Faults, in words; none if all is well.
     """
 
     seed: int
@@ -153,7 +153,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours, with the `PROPERTIES` of a chaos run.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         seconds: For how long troubles are made; a quiet time comes after it.
         say: Is told of each trouble of the cluster.
         protocols: A group by each of them copies all of the source.

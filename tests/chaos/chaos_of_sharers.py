@@ -50,17 +50,17 @@ SHARING_PROPERTIES: Final[dict[str, object]] = {
 
 @dataclass
 class SharersResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         seconds: How long it took.
         troubles: How often each trouble of the cluster came.
         struck: How often each trouble of a sharer came.
-        verdict: What the journals say.
+        verdict: Verdict on the journals.
         machine: How late a plain sleep of another process ends meanwhile.
         folder: Where the journals are, if something was wrong.
-        wrongs: What was wrong, in words; nothing if all is well.
+        wrongs: Faults, in words; none if all is well.
     """
 
     seed: int
@@ -98,7 +98,7 @@ class Sharers(ProcessGroup):
     """The sharers of a run: one of each style, replaced when it is killed."""
 
     def duty(self, slot: int, turn: int, name: str) -> SharerDuty:
-        """What a sharer is told."""
+        """Orders of a sharer."""
         del turn
         return SharerDuty(
             bootstrap=self.bootstrap,
@@ -120,7 +120,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours, with `SHARING_PROPERTIES`.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         seconds: For how long troubles are made; a quiet time comes after it.
         say: Is told of each trouble of the cluster.
     """

@@ -48,17 +48,17 @@ WRITER_WEIGHTS: Final = WEIGHTS | {"limit": 3, "grow": 1, "cut off": 2}
 
 @dataclass
 class WritersResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         seconds: How long it took.
         troubles: How often each trouble of the cluster came.
         struck: How often each trouble of a writer came.
         verdict: What the journals and the logs say.
         machine: How late a plain sleep of another process ends meanwhile.
         folder: Where the journals are, if something was wrong.
-        wrongs: What was wrong, in words; nothing if all is well.
+        wrongs: Faults, in words; none if all is well.
     """
 
     seed: int
@@ -97,7 +97,7 @@ class Writers(ProcessGroup):
     """The writers of a run: one of each style, replaced when it is killed."""
 
     def duty(self, slot: int, turn: int, name: str) -> WriterDuty:
-        """What a writer is told."""
+        """Orders of a writer."""
         return WriterDuty(
             bootstrap=self.bootstrap,
             topic=self.topic,
@@ -113,7 +113,7 @@ def writer_troubles(seed: int, pace: float = 1.0) -> Iterator[Trouble]:
     """What befalls the cluster, one trouble after another, without an end.
 
     Args:
-        seed: What draws the lots.
+        seed: Seed of the lots.
         pace: What each calm time and each trouble's length is multiplied by.
     """
     for each in troubles(seed, WRITER_WEIGHTS):
@@ -133,7 +133,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         seconds: For how long troubles are made; a quiet time comes after it.
         say: Is told of each trouble of the cluster.
         pace: See `writer_troubles`.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from prokurist import ConsumerRecords, KafkaConsumer, KafkaProducer, ReadProcessWrite
-from prokurist.errors import KafkaException
+from prokurist.errors import KafkaException, ProducerFencedException
 from tests.chaos.journal import Journal
 from tests.chaos.member import JournalHandler
 from tests.chaos.schedule import POLL_INTERVAL, SESSION
@@ -49,7 +49,7 @@ class WorkFailed(Exception):
 
 @dataclass(frozen=True)
 class CopierDuty:
-    """What a copier is told.
+    """Orders of a copier.
 
     Attributes:
         bootstrap: Where the cluster is.
@@ -58,9 +58,9 @@ class CopierDuty:
         group: The group, which is the protocol's name as well.
         name: What its copies call it.
         transactional_id: The id of its producers.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
-        client: Whose program it is; a key of `READERS` and `SENDERS`.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
+        client: Name of its client; a key of `READERS` and `SENDERS`.
     """
 
     bootstrap: str
@@ -156,6 +156,8 @@ class Copier:
             if number is not None:
                 transactions = producer._transactions
                 doubt = transactions is not None and transactions.is_in_doubt
+                # The id was taken between a commit and its repetition.
+                doubt |= isinstance(error, ProducerFencedException) and error.may_have_happened
                 self._journal.write("ended", [number, "in doubt" if doubt else "aborted"])
             if isinstance(error, KafkaException) and error.fatal:
                 raise

@@ -169,7 +169,7 @@ class JudgeOfLogs:
     def on_call(
         self, life: Life, now: float, what: tuple[str, float, float, float, str]
     ) -> None:
-        """A call has ended. What the machine owes the process is not lateness."""
+        """A call has ended. Time that the machine owes the process is not lateness."""
         kind, timeout, took, starved, ending = what
         self.verdict.endings[f"{kind}: {ending}"] += 1
         gave_up = ending in ("TimeoutException", "BufferExhaustedException")

@@ -30,7 +30,7 @@ Place = tuple[int, int]
 
 
 class Story:
-    """What became of one record, as sharers saw it.
+    """Fate of one record, as sharers saw it.
 
     Attributes:
         deliveries: The highest count.
@@ -130,7 +130,8 @@ class JudgeOfShares:
             story = self._stories[partition, offset]
             if story.value and story.value != value:
                 self.verdict.wrong(f"4: {partition} @ {offset} is {value} and {story.value}")
-            if story.accepted is not None and story.accepted < now:
+            # Who was frozen since then had it before, and was about to return it.
+            if story.accepted is not None and not shared(life.frozen, story.accepted, now):
                 story.again = True
             story.value = value
             story.last = now, life.name
@@ -164,7 +165,7 @@ class JudgeOfShares:
     def on_call(
         self, life: Life, now: float, what: tuple[str, float, float, float, str]
     ) -> None:
-        """A call has ended. What the machine owes the process is not lateness."""
+        """A call has ended. Time that the machine owes the process is not lateness."""
         kind, timeout, took, starved, ending = what
         self.verdict.endings[f"{kind}: {ending}"] += 1
         self.verdict.starved = max(self.verdict.starved, starved)

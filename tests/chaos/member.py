@@ -64,19 +64,19 @@ MAY_RAISE: Final[Mapping[str, tuple[type[Exception], ...]]] = {
 
 @dataclass(frozen=True)
 class Duty:
-    """What a member is told.
+    """Orders of a member.
 
     Attributes:
         bootstrap: Where the cluster is.
         group: The group's id.
-        topic: What it reads.
+        topic: The topic to read.
         flavour: A key of `FLAVOURS`.
         client: A key of `READERS`.
         style: One of that reader's.
         instance: `group.instance.id`, if it has one.
         rack: `client.rack`, if it has one.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
     """
 
     bootstrap: str

@@ -158,9 +158,9 @@ class ProcessGroup:
     Args:
         nursery: Where members come from.
         bootstrap: Where the cluster is.
-        topic: What it reads.
+        topic: The topic to read.
         flavour: Which protocol, and how it shares out.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         folder: Where journals go.
         clients: Clients of its members, which take them by turns.
 
@@ -174,7 +174,7 @@ class ProcessGroup:
         folder: Where journals go.
         bootstrap: Where the cluster is.
         topic: What it reads or writes.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         clients: Clients of its members, which take them by turns.
     """
 

@@ -71,7 +71,7 @@ class Reader(ABC):
     """A consumer of one topic, under one client's names.
 
     Args:
-        topic: What it reads.
+        topic: The topic to read.
         keys: Its configuration.
         style: How it reads and commits.
         application: The program around it.

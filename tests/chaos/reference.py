@@ -19,7 +19,7 @@ class Reference:
 
     Args:
         bootstrap: Where the cluster is.
-        topic: What it reads.
+        topic: The topic to read.
         partitions: How many it has.
 
     Attributes:

@@ -40,15 +40,15 @@ RIVAL_KINDS: Final = {
 
 @dataclass(frozen=True)
 class RivalDuty:
-    """What a rival is told.
+    """Orders of a rival.
 
     Attributes:
         bootstrap: Where the cluster is.
         target: Where the copiers write.
         transactional_ids: Theirs.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
-        client: Whose program it is; a key of `SENDERS`.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
+        client: Name of its client; a key of `SENDERS`.
     """
 
     bootstrap: str

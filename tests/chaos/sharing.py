@@ -71,16 +71,16 @@ SHARER_KINDS: Final = {
 
 @dataclass(frozen=True)
 class SharerDuty:
-    """What a sharer is told.
+    """Orders of a sharer.
 
     Attributes:
         bootstrap: Where the cluster is.
-        topic: What it reads.
+        topic: The topic to read.
         group: Its group.
         style: A key of `SHARER_STYLES`.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
-        client: Whose program it is; ours alone has share groups.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
+        client: Name of its client; ours alone has share groups.
     """
 
     bootstrap: str

@@ -105,7 +105,7 @@ WRITER_KINDS: Final = {
 
 @dataclass(frozen=True)
 class WriterDuty:
-    """What a writer is told.
+    """Orders of a writer.
 
     Attributes:
         bootstrap: Where the cluster is.
@@ -113,8 +113,8 @@ class WriterDuty:
         name: What its records call it.
         client: A key of `SENDERS`.
         style: A key of `STYLES`.
-        journal: The journal's path; what goes to stderr lies beside it.
-        seed: What draws its lots.
+        journal: The journal's path; the file of stderr lies beside it.
+        seed: Seed of its lots.
     """
 
     bootstrap: str

@@ -249,7 +249,7 @@ def line_of(step: Step) -> str:
 
 @cache
 def account_of(scenario: Scenario) -> tuple[str, ...]:
-    """What the model answers to a scenario, in the newest versions."""
+    """Answers of the model to a scenario, in the newest versions."""
     nodes = 3 if scenario is elsewhere.markers_that_wait else 1
     with ExitStack() as stack:
         made = TransactionSettings(version=2)

@@ -12,7 +12,7 @@ import prokurist.otel
 from prokurist import KafkaProducer, KafkaShareConsumer
 from prokurist.compat import aiokafka, confluent_kafka, kafka
 from prokurist.testing.broker import EmbeddedBroker
-from tests.spans import Told, instrumented, of
+from tests.spans import Told, context_of, instrumented, of
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def require_one_trace(told: Told) -> None:
     """The record was processed in the trace of the request that has sent it."""
     (sent,) = told.spans("send orders")
     (worked,) = told.spans("process orders")
-    assert sent.parent == told.span("request").get_span_context()
+    assert sent.parent == context_of(told.span("request"))
     assert worked.parent is not None
-    assert worked.parent.span_id == sent.get_span_context().span_id
+    assert worked.parent.span_id == context_of(sent).span_id
     links = chain.from_iterable(each.links for each in told.spans("poll orders"))
     assert [each.context.span_id for each in links] == [worked.parent.span_id]
     committed = told.spans("commit orders")[0]
-    assert committed.parent == worked.get_span_context()
+    assert committed.parent == context_of(worked)
     assert of(committed)["messaging.consumer.group.name"] == "g"
 
 

@@ -16,7 +16,7 @@ from tests.simulation.producing import log_of
 from tests.simulation.reading import A, B, reader
 from tests.simulation.virtual_loop import consumer, producer, run
 from tests.simulation.world import World
-from tests.spans import Told, instrumented, of, traceparent
+from tests.spans import Told, context_of, instrumented, of, traceparent
 
 ORDERS = {"messaging.destination.name": "orders"}
 PARTITION_0 = {"messaging.destination.partition.id": "0"}
@@ -146,14 +146,14 @@ def test_a_poll_links_to_the_sends(told: Told) -> None:
         for nth in range(3):
             sender.send("orders", b"%d" % nth, partition=nth % 2)
         sender.flush(5.0)
-    world.control.append(A, Record(b"without", headers=[("traceparent", b"\xff no context")]))
+    world.control.append(A, Record(b"without", headers=(("traceparent", b"\xff no context"),)))
     with reader(world, A, B, group_id="g") as client:
         records = list(client.poll(5.0))
         while len(records) < 4:
             records += client.poll(5.0)
         assert not client.poll(5.0)
     polls = told.spans("poll orders")
-    sent = [each.get_span_context() for each in told.spans("send orders")]
+    sent = [context_of(each) for each in told.spans("send orders")]
     links = [link.context for each in polls for link in each.links]
     assert len(links) == 3
     assert {(each.trace_id, each.span_id) for each in links} == {
@@ -249,18 +249,18 @@ def test_processing_goes_on_with_the_trace_of_the_record(told: Told) -> None:
         ):
             raise ValueError("three")
     worked, failed = told.spans("process orders")
-    sent = told.span("send orders").get_span_context()
+    sent = context_of(told.span("send orders"))
     assert worked.parent is not None
     assert worked.parent.span_id == sent.span_id
     assert [each.context.span_id for each in worked.links] == [
         sent.span_id,
         loop.get_span_context().span_id,
     ]
-    assert told.span("query").parent == worked.get_span_context()
+    assert told.span("query").parent == context_of(worked)
     assert worked.kind is SpanKind.CONSUMER
     assert of(worked)["messaging.kafka.offset"] == 0
     assert of(worked)["messaging.consumer.group.name"] == "g"
-    assert failed.get_span_context() == failing.get_span_context()
+    assert context_of(failed) == failing.get_span_context()
     assert failed.status.status_code is StatusCode.ERROR
     assert of(failed)["error.type"] == "ValueError"
     assert told.count("messaging.process.duration", ORDERS) == 2
@@ -374,5 +374,5 @@ def test_clients_of_coroutines(told: Told) -> None:
     assert len(told.spans("send orders")) == 2
     assert len(told.span("poll orders").links) == 2
     committed = told.spans("commit orders")[0]
-    assert committed.parent == told.span("process orders").get_span_context()
+    assert committed.parent == context_of(told.span("process orders"))
     assert of(told.span("send other"))["error.type"] == "asyncio.exceptions.CancelledError"

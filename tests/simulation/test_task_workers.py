@@ -279,13 +279,14 @@ def test_bounds_of_records() -> None:
         most = max(most, counts["running"] + counts["queued"] + counts["waiting"])
         await asyncio.sleep(10.0)
 
+    workers: Any = None
+
     async def main() -> None:
         nonlocal workers
         async with reading(world, max_poll_interval_ms=6000) as client:
             workers = TaskWorkers(client, "orders", handle, max_outstanding=4)
             await workers.run(idle_timeout=5.0)
 
-    workers: Any = None
     run(world, main())
     assert most == 4
     assert committed(world) == 30
@@ -304,6 +305,9 @@ def test_bounds_of_bytes() -> None:
             assert client.paused()
         await asyncio.sleep(1.0)
 
+    workers: Any = None
+    client: Any = None
+
     async def main() -> None:
         nonlocal workers, client
         async with reading(world, max_poll_records=5) as client:
@@ -311,8 +315,6 @@ def test_bounds_of_bytes() -> None:
             await workers.run(idle_timeout=5.0)
             assert not client.paused()
 
-    workers: Any = None
-    client: Any = None
     run(world, main())
     assert 20 <= most < 20 + 5 * 4
     assert committed(world, A) == committed(world, B) == 30

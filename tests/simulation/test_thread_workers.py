@@ -25,7 +25,7 @@ class VirtualPool:
 
     Args:
         world: The world.
-        workers: Whose work it is.
+        workers: Their workers.
         threads: How many work at once.
         seconds: How long the work on a record takes; the handler is called at its end.
         begins: Hears of each beginning.

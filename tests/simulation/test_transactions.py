@@ -439,3 +439,36 @@ def test_offsets_out_of_time_before_their_request(version: int) -> None:
                 assert not raised.value.may_have_happened
                 end(5.0)
     assert committed(world, A) == [b"v"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_id_that_is_taken_behind_a_commit(version: int) -> None:
+    """B591: the commit had its effect, and the coordinator cannot say so any more."""
+    world = world_of(version)
+    producer = transactional(world, request_timeout_ms=2000)
+    producer.begin_transaction()
+    write(producer, b"v")
+    with world.control.drop("EndTxn", applied=True), pytest.raises(errors.TimeoutException):
+        producer.commit_transaction(1.0)
+    transactional(world).close(5.0)
+    with pytest.raises(errors.ProducerFencedException) as raised:
+        producer.commit_transaction(5.0)
+    assert raised.value.may_have_happened
+    assert committed(world, A) == [b"v"]
+    producer.close(5.0)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_id_that_is_taken_before_a_commit(version: int) -> None:
+    """B591: nothing of the transaction is visible, and the error says so."""
+    world = world_of(version)
+    producer = transactional(world)
+    producer.begin_transaction()
+    write(producer, b"v")
+    producer.flush(5.0)
+    transactional(world).close(5.0)
+    with pytest.raises(errors.ProducerFencedException) as raised:
+        producer.commit_transaction(5.0)
+    assert not raised.value.may_have_happened
+    assert committed(world, A) == []
+    producer.close(5.0)

@@ -1,4 +1,4 @@
-"""What tests of workers have in common: records with keys, and a ledger of work on them."""
+"""Base of tests of workers: records with keys, and a ledger of work on them."""
 
 import asyncio
 from collections.abc import Callable
@@ -91,7 +91,7 @@ class Ledger:
         self.done.add(place_of(record))
 
     def check_commits(self) -> None:
-        """What is committed is done."""
+        """Committed records are done."""
         topic = self.world.cluster.state.topics["orders"]
         for number in range(len(topic.partitions)):
             tp = TopicPartition("orders", number)

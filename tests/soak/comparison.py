@@ -17,10 +17,10 @@ Place = tuple[str, int, int]
 
 @dataclass
 class QuietTopicsResult:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         happened: What was done, with its time.
         written: When each record was acknowledged.
         read: For each reader when each record came.

@@ -333,7 +333,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         upgrade: The version that nodes are restarted with; None for the one they have.
         seconds: For how long changes and faults are made; 0 for one round of changes.
         tell: Is told of each event.

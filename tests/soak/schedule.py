@@ -52,7 +52,7 @@ def troubles(seed: int, weights: Mapping[str, int] = WEIGHTS) -> Iterator[Troubl
     """One trouble after another, without an end.
 
     Args:
-        seed: What draws the lots.
+        seed: Seed of the lots.
         weights: How often each comes, beside the others.
     """
     lot = random.Random(f"{seed} troubles")  # noqa: S311 - a lot that can be drawn again

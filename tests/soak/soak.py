@@ -52,7 +52,7 @@ class SoakResult:
     """What came of a soak.
 
     Attributes:
-        seed: What drew the lots.
+        seed: Seed of the lots.
         seconds: How long it took.
         troubles: How often each came.
         written: Records that are written for good, and their bytes.
@@ -60,7 +60,7 @@ class SoakResult:
         resident: The reader's memory, once a second.
         found: What the reader says at the end.
         judged: What the oracles have judged, to be read.
-        wrongs: What was wrong, in words; nothing if all is well.
+        wrongs: Faults, in words; none if all is well.
     """
 
     seed: int
@@ -192,7 +192,7 @@ def run(
 
     Args:
         kafka: Three nodes that are ours.
-        seed: What draws the lots.
+        seed: Seed of the lots.
         seconds: For how long troubles are made; catching up comes after it.
         say: Is told of each trouble.
     """

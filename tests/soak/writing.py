@@ -44,7 +44,7 @@ class Writer:
             bootstrap: Where the cluster is.
             topic: What is written.
             partitions: How many it has.
-            seed: What draws the lots.
+            seed: Seed of the lots.
             rare: How many of them, the last ones, are rarely written.
         """
         quiet = logging.getLogger("prokurist.soak.writer")

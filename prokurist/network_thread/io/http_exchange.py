@@ -71,7 +71,7 @@ def exchange(
         headers: Of the request.
         body: Of the request.
         limits: Bounds of time and length.
-        connection: What `connection_to` has made of the address.
+        connection: A connection of `connection_to`.
 
     Raises:
         OSError: There was no whole answer in time.

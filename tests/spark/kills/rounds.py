@@ -94,7 +94,7 @@ def drawn(seed: int) -> Iterator[Round]:
 
 @dataclass
 class RoundsResult:
-    """What came of some rounds.
+    """Result of some rounds.
 
     Attributes:
         rounds: How many there were.

@@ -91,8 +91,8 @@ def test_java_has_each_of_a_share_consumer(row: TelemetryRow) -> None:
         rows = csv.DictReader(lines, delimiter="\t")
         known = {(each["group"], each["name"]) for each in rows}
     known |= {(group, name) for client, group, name, _ in facts() if client == "consumer"}
-    catalogue = *OF_CLIENTS, *OF_SHARE_CONSUMERS
-    ours = {each.name.removeprefix("prokurist_") for each in catalogue}
+    names = [each.name for each in OF_CLIENTS] + [each.name for each in OF_SHARE_CONSUMERS]
+    ours = {each.removeprefix("prokurist_") for each in names}
     for measure in row.measures:
         assert (row.group, row.name + ENDINGS.get(measure, "")) in known
     assert row.ours in ours

@@ -39,7 +39,7 @@ class Servers:
     """Servers of a registry, each with what it does.
 
     Args:
-        clock: What passes where one takes its time.
+        clock: Time that passes where one takes its time.
     """
 
     def __init__(self, clock: Clock, **does: Any) -> None:

@@ -134,7 +134,7 @@ def theirs(kept: EmbeddedSchemaRegistry) -> Iterator[SchemaRegistryClient]:
 
 
 def context(headers: Any, *, is_key: bool = False) -> SerializationContext:
-    """What theirs are called with."""
+    """Arguments of theirs."""
     field = MessageField.KEY if is_key else MessageField.VALUE
     return SerializationContext("orders", field, headers)
 

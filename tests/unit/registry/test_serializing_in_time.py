@@ -223,6 +223,7 @@ def test_errors_of_a_registry_that_is_away() -> None:
             deserializer.deserialize_now("orders", [], b"\0\0\0\0\1\4")
         except SchemaRegistryUnavailableException:
             errors += 1
+            clock.sleep(0.1)
         except Pending as pending:
             ended.clear()
             pending.work.when_over(ended.set)
