@@ -113,25 +113,21 @@ class Resting:
 
     Attributes:
         until: When its time is over.
-        what: The subject of the question.
+        look_up: The look-up.
     """
 
     def __init__(self, look_up: LookUp) -> None:
+        self.look_up: Final = look_up
         self.until: Final = look_up.until
-        self.what: Final = look_up.what
 
     def when_over(self, tell: Callable[[], object]) -> None:
         """Nothing ends it but its time."""
 
-    def wait(self, deadline: Deadline, now: float) -> None:
-        """Wait for the end of its time, or for another deadline."""
-        Waiter().wait(deadline.earlier(self.until).remaining(now))
-
     def __str__(self) -> str:
-        return f"{self.what} of the schema registry, which is away"
+        return f"{self.look_up.what} of the schema registry, which is away"
 
     def __repr__(self) -> str:
-        return f"Resting({self.what})"
+        return f"Resting({self.look_up.what})"
 
 
 def late(what: str) -> SchemaRegistryUnavailableException:

@@ -206,6 +206,8 @@ class RegistryDeserializer:
                 return self.deserialize_now(topic, headers, data)
             except Pending as pending:
                 work: Any = pending.work
+            if isinstance(work, Resting):
+                work.look_up.outcome()  # It raises: a wait for each record would add up.
             now = self._registry.now()
             if until.expired(now):
                 raise late(work.what)

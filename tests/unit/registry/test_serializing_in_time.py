@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -231,6 +232,13 @@ def test_errors_of_a_registry_that_is_away() -> None:
             clock.sleep(0.1)
     assert 6 <= errors <= 12
     assert requests <= 20
+    # A call that may wait does so once, and not for each record of a share consumer's.
+    began = time.monotonic()
+    for _ in range(50):
+        with pytest.raises(SchemaRegistryUnavailableException):
+            deserializer.deserialize("orders", [], b"\0\0\0\0\1\4")
+    assert time.monotonic() - began < 20.0
+    assert clock.at < 175.0
 
 
 @pytest.mark.parametrize("status", [401, 403, 422, 302])
