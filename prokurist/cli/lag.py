@@ -46,7 +46,8 @@ def run(
         The exit code.
 
     Raises:
-        Failed: A named group has committed nothing, or a broker does not tell its groups.
+        Failed: A named group has committed nothing, a broker does not tell its groups, or no
+            group is there to compare.
         KafkaException: The brokers do not tell.
     """
     failures = ""
@@ -56,6 +57,10 @@ def run(
             found = listed(admin, asked)
             failures = missing(found)
             wanted = sorted(each.group_id for each in found if each.protocol_type in READING)
+            if not wanted and not failures and fail_above is not None:
+                raise Failed(
+                    "there is no group, or none that this user may see: nothing was compared"
+                )
         lags = admin.lag(wanted, timeout=asked.left() * 3 / 4)
         rows, without, unknown = told(lags, topics)
         if rows or not (without or unknown):

@@ -104,7 +104,7 @@ def run(
         raise Misused("-p names partitions of topics: name them with -t")
     with asked.admin() as admin:
         plan = planned(admin, asked, group, topics, numbers, target, share=share)
-        changes = plan.succeeded
+        changes = dict(sorted(plan.succeeded.items()))
         if clamped := [tp for tp, change in changes.items() if change.clamped]:
             asked.say(f"beyond the log, so its nearer end is taken: {named(clamped)}")
         if dry_run:
@@ -119,7 +119,7 @@ def run(
             offsets = {tp: each.after for tp, each in changes.items()}
             alter = admin.alter_share_offsets if share else admin.alter_offsets
             results = alter(group, offsets, timeout=asked.left())
-            outcomes |= {tp: results.errors.get(tp) for tp in results}
+            outcomes |= {tp: results.errors.get(tp) for tp in sorted(results)}
     words = {tp: f"reset {told(each)}" for tp, each in changes.items()}
     return reported(asked, outcomes, "reset", as_json=as_json, words=words)
 

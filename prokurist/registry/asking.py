@@ -21,6 +21,7 @@ from prokurist.errors import (
 from prokurist.events.backoff import Backoff
 from prokurist.events.clock import Clock, Deadline
 from prokurist.lazy_dataclasses import dataclass
+from prokurist.registry.forks import renew_in_children
 
 LONGEST_WORDS: Final = 300
 """Characters of a registry's text that an error quotes."""
@@ -101,11 +102,16 @@ class Asking:
         self._renew = renew
         self._clock = clock
         self._backoff = backoff
-        self._lock = threading.Lock()
+        self.renew()
+        renew_in_children(self)
         self._first = 0
         self._failures = 0
         self._rests_until = 0.0
         self._last = ""
+
+    def renew(self) -> None:
+        """Make the lock; see `forks.Forked`."""
+        self._lock = threading.Lock()
 
     def ask(self, question: Question, deadline: Deadline) -> Any:
         """Ask until there is an answer or the time is over, and return its JSON.

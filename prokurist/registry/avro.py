@@ -10,16 +10,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import SchemaRegistryException, SerializationException
+from prokurist.events.clock import Deadline
 from prokurist.events.pending import Pending
 from prokurist.registry.bounded_cache import BoundedCache
 from prokurist.registry.framing import Frame, Headers
 from prokurist.registry.registry import SchemaRegistry
-from prokurist.registry.schema import Schema, SchemaType
+from prokurist.registry.schema import RegisteredSchema, Schema, SchemaType
 from prokurist.registry.serializing import (
     MOST_REFERENCES,
     Place,
     RegistryDeserializer,
     RegistrySerializer,
+    no_references,
     not_installed,
 )
 from prokurist.registry.subjects import SubjectName, topic_name
@@ -58,7 +60,41 @@ def parsed(schema: Schema, resolve: Resolve) -> Any:
             _parse(other, named)
 
     add_references(schema)
-    return _parse(schema, named)
+    tree = _parse(schema, named)
+    if schema.references and "__fastavro_parsed" not in tree:
+        # Of an array, a map, a union and a name, `fastavro` does not keep what they refer to.
+        return fastavro.parse_schema(self_contained(tree, named, set()))
+    return tree
+
+
+def self_contained(tree: Any, named: dict[str, Any], defined: set[str]) -> Any:
+    """Write out each type that a parsed schema names, where its name comes first.
+
+    Args:
+        tree: The parsed schema.
+        named: Parsed types by their full names.
+        defined: Names that were written out; it grows.
+    """
+    if isinstance(tree, str):
+        if tree in defined or tree not in named:
+            return tree
+        return self_contained(named[tree], named, defined)
+    if isinstance(tree, list):
+        return [self_contained(each, named, defined) for each in tree]
+    if (name := tree.get("name")) is not None:
+        if name in defined:
+            return name
+        defined.add(name)
+    made = {key: value for key, value in tree.items() if not key.startswith("__")}
+    for inner in ("items", "values"):
+        if inner in made:
+            made[inner] = self_contained(made[inner], named, defined)
+    if "fields" in made:
+        made["fields"] = [
+            {**each, "type": self_contained(each["type"], named, defined)}
+            for each in made["fields"]
+        ]
+    return made
 
 
 def _parse(schema: Schema, named: dict[str, Any]) -> Any:
@@ -127,7 +163,7 @@ class AvroSerializer(RegistrySerializer):
             except ValueError as error:
                 raise SerializationException(f"the schema is no JSON: {error}") from error
             if not given.references:
-                tree = parsed(given, _no_references)
+                tree = parsed(given, no_references)
                 self._parsed.put(given, tree)
             record = record_of(tree)
             namespace = tree.get("namespace") if isinstance(tree, dict) else None
@@ -159,23 +195,21 @@ class AvroSerializer(RegistrySerializer):
         """
         if data is None:
             return None
-        found = self.registered(topic)
-        schema = found.schema
-        tree = self._parsed.get(schema)
-        if tree is None:
-            tree = parsed(schema, self._resolve)
-            self._parsed.put(schema, tree)
+        until = self._registry.deadline()
+        found = self.registered(topic, until)
+        tree = self._compiled(found, until)
         out = io.BytesIO()
         value = data if self._to_dict is None else self._to_dict(data, topic)
         fastavro.schemaless_writer(out, tree, value)
         return self.framed(found, headers, out.getvalue())
 
-    def _resolve(self, subject: str, version: int) -> Schema:
-        return self._registry.version(subject, version).schema
-
-
-def _no_references(subject: str, version: int) -> Schema:
-    raise AssertionError(subject, version)
+    def _compiled(self, found: RegisteredSchema, until: Deadline) -> Any:
+        """Return the schema as `fastavro` writes by it."""
+        tree = self._parsed.get(found.schema)
+        if tree is None:
+            tree = parsed(found.schema, self._resolver(until))
+            self._parsed.put(found.schema, tree)
+        return tree
 
 
 class AvroDeserializer(RegistryDeserializer):
@@ -211,7 +245,7 @@ class AvroDeserializer(RegistryDeserializer):
         )
         self._reader: Any = None
         if self._reader_schema is not None and not self._reader_schema.references:
-            self._reader = parsed(self._reader_schema, _no_references)
+            self._reader = parsed(self._reader_schema, no_references)
 
     def decoded(self, frame: Frame) -> Any:
         """Return the value of a frame; see `RegistryDeserializer.decoded`."""

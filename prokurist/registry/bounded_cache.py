@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from prokurist.registry.forks import renew_in_children
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -21,13 +23,24 @@ class BoundedCache(Generic[K, V]):
     Args:
         most: How many.
         now: Reads the clock.
+        per_process: True to begin empty in the child of a fork.
     """
 
-    def __init__(self, most: int, now: Callable[[], float]) -> None:
+    def __init__(
+        self, most: int, now: Callable[[], float], *, per_process: bool = False
+    ) -> None:
         self._most = most
         self._now = now
-        self._lock = threading.Lock()
+        self._per_process = per_process
         self._held: OrderedDict[K, tuple[V, float]] = OrderedDict()
+        self._lock = threading.Lock()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Make the lock; see `forks.Forked`."""
+        self._lock = threading.Lock()
+        if self._per_process:
+            self._held = OrderedDict()
 
     def get(self, key: K) -> V | None:
         """Return the value of a key; None if there is none, or none any more."""

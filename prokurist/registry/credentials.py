@@ -14,6 +14,7 @@ from prokurist.errors import ConfigException
 from prokurist.events.clock import epoch_milliseconds
 from prokurist.lazy_dataclasses import dataclass
 from prokurist.network_thread.io.token_endpoint import TokenEndpoint
+from prokurist.registry.forks import renew_in_children
 from prokurist.security.mechanism import octets
 from prokurist.security.stores import Pem
 from prokurist.security.token_backoff import TokenBackoff
@@ -121,7 +122,8 @@ class TokenCredentials:
     def __init__(
         self, source: TokenSource, now: Callable[[], float], draw: Callable[[], float]
     ) -> None:
-        self._lock = threading.Lock()
+        self.renew()
+        renew_in_children(self)
         self._tokens = TokenKeeper(
             source,
             now=now,
@@ -131,6 +133,10 @@ class TokenCredentials:
             least=LEAST_PERIOD,
             buffer=BUFFER,
         )
+
+    def renew(self) -> None:
+        """Make the lock; see `forks.Forked`."""
+        self._lock = threading.Lock()
 
     def header(self) -> str | None:
         """Return the current token; others wait while it is asked for."""

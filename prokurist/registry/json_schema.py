@@ -9,15 +9,17 @@ from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import SerializationException
+from prokurist.events.clock import Deadline
 from prokurist.registry.bounded_cache import BoundedCache
 from prokurist.registry.framing import Frame, Headers
 from prokurist.registry.registry import SchemaRegistry
-from prokurist.registry.schema import Schema, SchemaType
+from prokurist.registry.schema import RegisteredSchema, Schema, SchemaType
 from prokurist.registry.serializing import (
     MOST_REFERENCES,
     Place,
     RegistryDeserializer,
     RegistrySerializer,
+    no_references,
     not_installed,
 )
 from prokurist.registry.subjects import SubjectName, topic_name
@@ -82,7 +84,12 @@ class Check:
         Raises:
             SerializationException: The schema does not allow it.
         """
-        error = next(iter(self._validator.iter_errors(value)), None)
+        try:
+            error = next(iter(self._validator.iter_errors(value)), None)
+        except Exception as raised:  # Of a reference without an end, or to nothing.
+            raise SerializationException(
+                f"the schema cannot be held against a value ({type(raised).__name__}: {raised})"
+            ) from raised
         if error is not None:
             at = "".join(f"[{each!r}]" for each in error.absolute_path) or "the value"
             raise SerializationException(f"the schema does not allow {at}: {error.message}")
@@ -154,7 +161,7 @@ class JsonSerializer(RegistrySerializer):
             title = tree.get("title") if isinstance(tree, dict) else None
             record = title if isinstance(title, str) else None
             if validate and not given.references:
-                self._checks.put(given, Check(given, self._resolve))
+                self._checks.put(given, Check(given, no_references))
         super().__init__(
             registry,
             given,
@@ -181,13 +188,11 @@ class JsonSerializer(RegistrySerializer):
         """
         if data is None:
             return None
-        found = self.registered(topic)
+        until = self._registry.deadline()
+        found = self.registered(topic, until)
         value = data if self._to_dict is None else self._to_dict(data, topic)
-        if self._validate:
-            check = self._checks.get(found.schema)
-            if check is None:
-                check = Check(found.schema, self._resolve)
-                self._checks.put(found.schema, check)
+        check = self._compiled(found, until)
+        if check is not None:
             check(value)
         return self.framed(
             found,
@@ -195,8 +200,15 @@ class JsonSerializer(RegistrySerializer):
             json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(),
         )
 
-    def _resolve(self, subject: str, version: int) -> Schema:
-        return self._registry.version(subject, version).schema
+    def _compiled(self, found: RegisteredSchema, until: Deadline) -> Check | None:
+        """Return what values are held against; None without validation."""
+        if not self._validate:
+            return None
+        check = self._checks.get(found.schema)
+        if check is None:
+            check = Check(found.schema, self._resolver(until))
+            self._checks.put(found.schema, check)
+        return check
 
 
 class JsonDeserializer(RegistryDeserializer):

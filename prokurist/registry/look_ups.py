@@ -17,6 +17,7 @@ from prokurist.errors.local_variables import clear_locals
 from prokurist.events.clock import Deadline
 from prokurist.events.waiter import Waiter
 from prokurist.registry.asking import safe_error
+from prokurist.registry.forks import renew_in_children
 
 HELPERS: Final = 4
 
@@ -30,11 +31,12 @@ class LookUp:
 
     Attributes:
         until: When its time is over.
+        what: The subject of the question.
     """
 
     def __init__(self, what: str, until: Deadline) -> None:
         self.until: Final = until
-        self._what = what
+        self.what: Final = what
         self._lock = threading.Lock()
         self._waiter = Waiter()
         self._listeners: list[Callable[[], object]] = []
@@ -55,8 +57,19 @@ class LookUp:
     def is_over(self, now: float) -> bool:
         """True if there is an outcome, or its time is over."""
         if self.until.expired(now):
-            self.finish(None, late(self._what))
+            self.finish(None, late(self.what))
         return self._waiter.is_open
+
+    def is_settled(self, now: float) -> bool:
+        """True if there is an outcome that its time can no longer change.
+
+        That the registry is away is none until its time is over: a consumer that leaves out
+        each record of an error would leave out thousands in a short outage.
+        """
+        if not self.is_over(now):
+            return False
+        is_away = isinstance(self._error, SchemaRegistryUnavailableException)
+        return not is_away or self.until.expired(now)
 
     def when_over(self, tell: Callable[[], object]) -> None:
         """Have a function called at its end, from the helper; at once if it has ended."""
@@ -70,7 +83,7 @@ class LookUp:
         """Wait for its end, which comes by its own deadline, or for another deadline."""
         first = deadline.earlier(self.until)
         if not self._waiter.wait(first.remaining(now)) and first is self.until:
-            self.finish(None, late(self._what))
+            self.finish(None, late(self.what))
 
     def outcome(self) -> Any:
         """Return the answer.
@@ -79,17 +92,42 @@ class LookUp:
             KafkaException: There is none.
         """
         if not self._waiter.is_open:
-            raise late(self._what)
+            raise late(self.what)
         if self._error is not None:
             # A copy: callers of several threads may raise it.
             raise copy(self._error)
         return self._value
 
     def __str__(self) -> str:
-        return f"{self._what} of the schema registry"
+        return f"{self.what} of the schema registry"
 
     def __repr__(self) -> str:
-        return f"LookUp({self._what}, {'over' if self._waiter.is_open else 'under way'})"
+        return f"LookUp({self.what}, {'over' if self._waiter.is_open else 'under way'})"
+
+
+class Resting:
+    """The rest of a look-up's time, where the registry is away.
+
+    Args:
+        look_up: The look-up, which has failed.
+
+    Attributes:
+        until: When its time is over.
+        look_up: The look-up.
+    """
+
+    def __init__(self, look_up: LookUp) -> None:
+        self.look_up: Final = look_up
+        self.until: Final = look_up.until
+
+    def when_over(self, tell: Callable[[], object]) -> None:
+        """Nothing ends it but its time."""
+
+    def __str__(self) -> str:
+        return f"{self.look_up.what} of the schema registry, which is away"
+
+    def __repr__(self) -> str:
+        return f"Resting({self.look_up.what})"
 
 
 def late(what: str) -> SchemaRegistryUnavailableException:
@@ -109,6 +147,11 @@ class LookUps:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Begin without look-ups and helpers; see `forks.Forked`."""
         self._lock = threading.Lock()
         self._under_way: dict[Hashable, LookUp] = {}
         self._queue: deque[tuple[Hashable, LookUp, Callable[[Deadline], Any]]] = deque()

@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from prokurist.errors import ConfigException, SerializationException
+from prokurist.events.clock import Deadline
 from prokurist.registry.bounded_cache import BoundedCache
 from prokurist.registry.framing import Frame, Headers, Path
 from prokurist.registry.registry import SchemaRegistry
@@ -103,13 +104,13 @@ class ProtobufSerializer(RegistrySerializer):
         )
         self._complete = not self._imports(self._file)
 
-    def own_schema(self) -> Schema:
+    def own_schema(self, until: Deadline) -> Schema:
         """Return the message's file, with references to those that it imports."""
         if not self._complete:
-            references = self._referenced(self._file)
+            references = self._referenced(self._file, until)
             self._schema = Schema(text_of(self._file), SchemaType.PROTOBUF, references)
             self._complete = True
-        return super().own_schema()
+        return super().own_schema(until)
 
     def serialize(self, topic: str, headers: Headers, data: Any) -> bytes | None:
         """Return a message's bytes; of None, None.
@@ -129,18 +130,18 @@ class ProtobufSerializer(RegistrySerializer):
             raise SerializationException(
                 f"expected a {self._message.__name__}, and not a {type(data).__name__}"
             )
-        found = self.registered(topic)
+        found = self.registered(topic, self._registry.deadline())
         return self.framed(found, headers, data.SerializeToString(), self._path)
 
     def _imports(self, file: Any) -> list[Any]:
         return [each for each in file.dependencies if not each.name.startswith(KNOWN)]
 
-    def _referenced(self, file: Any) -> tuple[SchemaReference, ...]:
+    def _referenced(self, file: Any, until: Deadline) -> tuple[SchemaReference, ...]:
         """Register or find the imports of a file, innermost first."""
         found = []
         for each in self._imports(file):
-            schema = Schema(text_of(each), SchemaType.PROTOBUF, self._referenced(each))
-            there = self._version_of(each.name, schema)
+            schema = Schema(text_of(each), SchemaType.PROTOBUF, self._referenced(each, until))
+            there = self._version_of(each.name, schema, until)
             found.append(
                 SchemaReference(
                     each.name, each.name, there.version if there.version is not None else 1
@@ -148,10 +149,10 @@ class ProtobufSerializer(RegistrySerializer):
             )
         return tuple(found)
 
-    def _version_of(self, subject: str, schema: Schema) -> RegisteredSchema:
+    def _version_of(self, subject: str, schema: Schema, until: Deadline) -> RegisteredSchema:
         if self._auto_register:
-            self._registry.register(subject, schema, normalize=self._normalize)
-        return self._registry.find(subject, schema, normalize=self._normalize)
+            self._by_text(subject, schema, until, register=True)
+        return self._by_text(subject, schema, until, register=False)
 
 
 class ProtobufDeserializer(RegistryDeserializer):
@@ -293,11 +294,11 @@ def known_file(name: str, number: int | UUID) -> Any:
     """
     proto = descriptor_pb2.FileDescriptorProto()
     module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
-    if name.startswith("google/protobuf/"):
-        __import__(module)  # It registers itself.
     try:
+        if name.startswith("google/protobuf/"):
+            __import__(module)  # It registers itself.
         descriptor_pool.Default().FindFileByName(name).CopyToProto(proto)
-    except KeyError:
+    except (KeyError, ImportError):
         raise SerializationException(
             f"schema {number} imports {name}, which it does not refer to"
         ) from None

@@ -16,7 +16,6 @@ from uuid import UUID
 from prokurist.config import AdminConfig
 from prokurist.errors import (
     ConfigException,
-    SchemaNotFoundException,
     SchemaRegistryException,
     SchemaRegistryUnavailableException,
 )
@@ -42,7 +41,7 @@ from prokurist.security.context import TlsContexts
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 NEGATIVE: Final = 5.0
-"""Seconds for which "there is no such schema" is believed."""
+"""Seconds for which a refusal, such as "there is no such schema", is believed."""
 
 Seconds = float | timedelta | None
 
@@ -50,8 +49,9 @@ Seconds = float | timedelta | None
 class SchemaRegistry:
     """A client of Confluent's Schema Registry, and of those that speak its API.
 
-    Schemas are kept by their id, by subject and version, and by their text; an answer that
-    there is none counts for five seconds, and the latest version of a subject for `latest_for`.
+    Schemas are kept by their id, by subject and version, and by their text; a refusal, such as
+    that there is none, counts for five seconds, and the latest version of a subject for
+    `latest_for`.
     While no URL answers, requests are made with growing pauses, up to ten seconds, however many
     records ask.
 
@@ -144,7 +144,7 @@ class SchemaRegistry:
         self._look_ups = LookUps(clock.now)
         self._schemas: BoundedCache[Hashable, Any] = BoundedCache(most_cached, clock.now)
         self._newest: BoundedCache[str, int | None] = BoundedCache(most_cached, clock.now)
-        self._missing: BoundedCache[Hashable, SchemaNotFoundException] = BoundedCache(
+        self._refused: BoundedCache[Hashable, SchemaRegistryException] = BoundedCache(
             most_cached, clock.now
         )
 
@@ -264,6 +264,10 @@ class SchemaRegistry:
         """Return the reading of the clock of its deadlines."""
         return self._clock.now()
 
+    def deadline(self) -> Deadline:
+        """Return the deadline of a call that begins now, of several requests maybe."""
+        return Deadline.after(self._now(), self._timeout)
+
     # --- schemas by their text -------------------------------------------------------------
 
     def register(
@@ -285,7 +289,7 @@ class SchemaRegistry:
         if found.version != self._newest.get(subject):
             # What was looked up before may be otherwise now.
             self._newest.put(subject, found.version)
-            self._missing.clear()
+            self._refused.clear()
             for serialized in (False, True):
                 self._schemas.drop(("version", subject, "latest", serialized))
         return found
@@ -385,13 +389,13 @@ class SchemaRegistry:
     def forget(self) -> None:
         """Forget all that was looked up."""
         self._schemas.clear()
-        self._missing.clear()
+        self._refused.clear()
 
     def _cached(self, key: Hashable) -> Any:
-        missing = self._missing.get(key)
-        if missing is not None:
-            raise SchemaNotFoundException(
-                str(missing), status=missing.status, registry_code=missing.registry_code
+        refused = self._refused.get(key)
+        if refused is not None:
+            raise type(refused)(
+                str(refused), status=refused.status, registry_code=refused.registry_code
             )
         return self._schemas.get(key)
 
@@ -447,11 +451,13 @@ class SchemaRegistry:
         """Ask, and keep the answer: on a helper."""
         try:
             found = read(self._asking.ask(question, deadline))
-        except SchemaNotFoundException as error:
-            bare = SchemaNotFoundException(
+        except SchemaRegistryUnavailableException:
+            raise
+        except SchemaRegistryException as error:
+            bare = type(error)(
                 str(error), status=error.status, registry_code=error.registry_code
             )
-            self._missing.put(key, bare, NEGATIVE)
+            self._refused.put(key, bare, NEGATIVE)
             raise
         if keep is None:
             self._schemas.put(key, found)

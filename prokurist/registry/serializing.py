@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 from uuid import UUID
 
 from prokurist.errors import ConfigException, SchemaRegistryException, SerializationException
+from prokurist.events.clock import Deadline
 from prokurist.events.pending import Pending
 from prokurist.registry.bounded_cache import BoundedCache
 from prokurist.registry.framing import (
@@ -23,7 +24,7 @@ from prokurist.registry.framing import (
     prefix,
     read_frame,
 )
-from prokurist.registry.look_ups import LookUp
+from prokurist.registry.look_ups import LookUp, Resting, late
 from prokurist.registry.registry import SchemaRegistry
 from prokurist.registry.schema import RegisteredSchema, Schema
 from prokurist.registry.subjects import SubjectName, topic_name
@@ -99,25 +100,49 @@ class RegistrySerializer:
         A coroutine calls it by `asyncio.to_thread`: a `send` of its own would block the loop.
 
         Raises:
+            SerializationException: The schema cannot be used.
             SchemaRegistryException: The registry refuses, or gave no answer in time.
         """
-        return self.registered(topic)
+        until = self._registry.deadline()
+        found = self.registered(topic, until)
+        self._compiled(found, until)
+        return found
 
-    def registered(self, topic: str, *, serialized: bool = False) -> RegisteredSchema:
+    def registered(self, topic: str, until: Deadline) -> RegisteredSchema:
         """Return the schema to write by, with its id."""
         subject = self._subject(topic, self._is_key, self._record)
         if self._use_latest:
-            return self._registry.version(subject, serialized=serialized)
-        schema = self.own_schema()
-        if self._auto_register:
-            return self._registry.register(subject, schema, normalize=self._normalize)
-        return self._registry.find(subject, schema, normalize=self._normalize)
+            return self._registry.version(subject, timeout=self._left(until))
+        schema = self.own_schema(until)
+        return self._by_text(subject, schema, until, register=self._auto_register)
 
-    def own_schema(self) -> Schema:
+    def _compiled(self, found: RegisteredSchema, until: Deadline) -> Any:
+        """Return what a schema is written by, with all that it refers to."""
+
+    def own_schema(self, until: Deadline) -> Schema:
         """Return the schema that was given."""
+        del until
         if self._schema is None:
             raise AssertionError("the arguments were checked")
         return self._schema
+
+    def _resolver(self, until: Deadline) -> Callable[[str, int], Schema]:
+        """Make the function that has a version of a subject, by a deadline."""
+
+        def resolve(subject: str, version: int) -> Schema:
+            return self._registry.version(subject, version, timeout=self._left(until)).schema
+
+        return resolve
+
+    def _left(self, until: Deadline) -> float:
+        """Return the seconds that are left of a call."""
+        return until.remaining(self._registry.now())
+
+    def _by_text(
+        self, subject: str, schema: Schema, until: Deadline, *, register: bool
+    ) -> RegisteredSchema:
+        ask = self._registry.register if register else self._registry.find
+        return ask(subject, schema, normalize=self._normalize, timeout=self._left(until))
 
     def framed(
         self, found: RegisteredSchema, headers: Headers, payload: bytes, path: Path = ()
@@ -159,7 +184,9 @@ class RegistryDeserializer:
         self._is_key = is_key
         self._has_path = has_path
         self._serialized = serialized
-        self._asked: BoundedCache[Hashable, LookUp] = BoundedCache(MOST_ASKED, registry.now)
+        self._asked: BoundedCache[Hashable, LookUp] = BoundedCache(
+            MOST_ASKED, registry.now, per_process=True
+        )
 
     def deserialize(self, topic: str, headers: Headers, data: bytes) -> Any:
         """Return the value of some bytes; it may wait for the registry.
@@ -173,12 +200,18 @@ class RegistryDeserializer:
             SerializationException: The bytes are not a value of their schema.
             SchemaRegistryException: The schema cannot be had.
         """
+        until = self._registry.deadline()
         while True:
             try:
                 return self.deserialize_now(topic, headers, data)
             except Pending as pending:
-                look_up: Any = pending.work
-            look_up.wait(look_up.until, self._registry.now())
+                work: Any = pending.work
+            if isinstance(work, Resting):
+                work.look_up.outcome()  # It raises: a wait for each record would add up.
+            now = self._registry.now()
+            if until.expired(now):
+                raise late(work.what)
+            work.wait(until, now)
 
     def deserialize_now(self, topic: str, headers: Headers, data: bytes) -> Any:
         """Return the value of some bytes, without a wait.
@@ -207,11 +240,9 @@ class RegistryDeserializer:
         Raises:
             Pending: The registry is being asked.
         """
-        held = self._registry.held(number, serialized=self._serialized)
-        if held is not None:
-            return held
+        held = partial(self._registry.held, number, serialized=self._serialized)
         begin = partial(self._registry.look_up, number, serialized=self._serialized)
-        found: Schema = self._now_or_later(number, begin)
+        found: Schema = self._now_or_later(number, held, begin)
         return found
 
     def reference_of(self, subject: str, version: int) -> Schema:
@@ -220,22 +251,34 @@ class RegistryDeserializer:
         Raises:
             Pending: The registry is being asked.
         """
-        held = self._registry.held_version(subject, version, serialized=self._serialized)
-        if held is not None:
-            return held.schema
+        held = partial(
+            self._registry.held_version, subject, version, serialized=self._serialized
+        )
         begin = partial(
             self._registry.look_up_version, subject, version, serialized=self._serialized
         )
-        found: RegisteredSchema = self._now_or_later((subject, version), begin)
+        found: RegisteredSchema = self._now_or_later((subject, version), held, begin)
         return found.schema
 
-    def _now_or_later(self, key: Hashable, begin: Callable[[], LookUp]) -> Any:
-        """The outcome of a look-up, once; the next question begins another one."""
+    def _now_or_later(
+        self, key: Hashable, held: Callable[[], Any], begin: Callable[[], LookUp]
+    ) -> Any:
+        """What the registry's client has, or the outcome of a look-up, once.
+
+        The next question begins another look-up.
+        """
+        try:
+            found = held()
+        except SchemaRegistryException:
+            self._asked.drop(key)  # It was told.
+            raise
+        if found is not None:
+            return found
         now = self._registry.now()
         look_up = self._asked.get(key) or begin()
-        if not look_up.is_over(now):
+        if not look_up.is_settled(now):
             self._asked.put(key, look_up, look_up.until.remaining(now) + REMEMBERED)
-            raise Pending(look_up)
+            raise Pending(Resting(look_up) if look_up.is_over(now) else look_up)
         self._asked.drop(key)
         return look_up.outcome()
 
@@ -249,6 +292,11 @@ def named(error: SchemaRegistryException, number: int | UUID) -> SchemaRegistryE
     if f"schema {number}" not in text:
         text = f"schema {number} cannot be had: {text}"
     return type(error)(text, status=error.status, registry_code=error.registry_code)
+
+
+def no_references(subject: str, version: int) -> Schema:
+    """Resolve the references of a schema that has none."""
+    raise AssertionError(subject, version)
 
 
 def not_installed(package: str, extra: str) -> NoReturn:

@@ -78,7 +78,7 @@ class AwsChain:
         """
         profiles = Profiles(self._environment)
         env = self._environment
-        named = self._profile or env.get("AWS_PROFILE")
+        named = self._profile or env.get("AWS_PROFILE") or None
         settings = profiles.settings(named or "default")
         own = region_in(env) or settings.get("region")
         sts_region = self._sts_region or own or region or "us-east-1"
@@ -96,9 +96,17 @@ class AwsChain:
         if profiles.settings("default").get("role_arn"):
             return self._of_profile(profiles, "default", region)
         file, arn = env.get("AWS_WEB_IDENTITY_TOKEN_FILE"), env.get("AWS_ROLE_ARN")
+        if file and not arn:
+            raise _none(
+                "AWS_WEB_IDENTITY_TOKEN_FILE is set, and AWS_ROLE_ARN is not",
+                "annotate the pod's service account with the role",
+            )
         if file and arn:
             role = Role(arn, env.get("AWS_ROLE_SESSION_NAME") or SESSION_NAME)
             return self._sts.assume_by_file(role, file, region)
+        settings = profiles.settings("default")
+        if unasked_in(settings):
+            return self._own_keys(profiles, "default", settings)
         found = profiles.keys("default") or of_container(env, self._ask)
         if found is not None:
             return found
@@ -168,14 +176,7 @@ class AwsChain:
         found = profiles.keys(name)
         if found is not None:
             return found
-        kind = next(
-            (
-                each
-                for each in ("sso_session", "sso_start_url", "credential_process")
-                if each in settings
-            ),
-            None,
-        )
+        kind = unasked_in(settings)
         what = (
             f"the profile {name!r} has {kind}, which is not asked here"
             if kind
@@ -253,6 +254,12 @@ class AwsKeeper:
 
     def __repr__(self) -> str:
         return f"AwsKeeper({self._chain!r})"
+
+
+def unasked_in(settings: Mapping[str, str]) -> str | None:
+    """Return the key of a profile's credentials that are not asked for here, if it has one."""
+    kinds = ("sso_session", "sso_start_url", "credential_process")
+    return next((each for each in kinds if each in settings), None)
 
 
 def _none(what: str, way_out: str) -> SaslAuthenticationException:

@@ -66,8 +66,11 @@ class Profiles:
 
     def settings(self, name: str) -> dict[str, str]:
         """Return what a profile says; empty for one that is not there."""
-        section = name if name == "default" else f"profile {name}"
-        return {**_section(self._settings, section), **_section(self._keys, name)}
+        found: dict[str, str] = {}
+        for section in self._settings.sections():
+            if named_by(section) == name:
+                found |= self._settings[section]
+        return {**found, **_section(self._keys, name)}
 
     def keys(self, name: str) -> AwsCredentials | None:
         """Return the key pair in a profile; None if it has none."""
@@ -80,6 +83,19 @@ class Profiles:
 
     def __repr__(self) -> str:
         return f"Profiles({self.keys_file!r})"
+
+
+def named_by(section: str) -> str | None:
+    """Return the profile of a section of the settings: `profile NAME`, or `default` as it is.
+
+    Spaces around a name, and quotes of one with spaces, are not part of it.
+    """
+    word, _, rest = section.replace("\t", " ").strip().partition(" ")
+    name = rest.strip()
+    if word != "profile" or not name:
+        return "default" if section == "default" else None
+    quote = name[0]
+    return name[1:-1] if len(name) > 2 and quote in "\"'" and name[-1] == quote else name
 
 
 def _pair(access: str | None, secret: str | None, session: str | None) -> AwsCredentials | None:

@@ -174,7 +174,7 @@ def test_the_order_of_places(cloud: StandIn, tmp_path: Path) -> None:
     assert by_key.fetch(None).access_key == "B"
     assert cloud.asked == []
     chain(everything, tmp_path).fetch(None)
-    del everything["AWS_ROLE_ARN"]
+    del everything["AWS_WEB_IDENTITY_TOKEN_FILE"]
     chain(everything, tmp_path).fetch(None)
     del everything["AWS_CONTAINER_CREDENTIALS_FULL_URI"]
     chain(everything, tmp_path).fetch(None)
@@ -217,6 +217,43 @@ def test_amazons_files(tmp_path: Path) -> None:
     with pytest.raises(SaslAuthenticationException, match="not a valid file") as caught:
         chain({}, tmp_path).fetch(None)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        (None, "profile default"),
+        ("my team", 'profile "my team"'),
+        ("my team", "profile 'my team'"),
+        ("spaced", "profile   spaced "),
+        ("tabbed", "profile\ttabbed"),
+    ],
+)
+def test_names_of_sections(tmp_path: Path, name: str | None, section: str) -> None:
+    """B925: as Amazon's own tools write and read them."""
+    (tmp_path / "config").write_text(
+        f"[{section}]\naws_access_key_id=A\naws_secret_access_key={SECRET}\n"
+    )
+    empty = {"AWS_PROFILE": ""}
+    found = chain(empty, tmp_path, profile=name, ask=refuse_to_ask).fetch(None)
+    assert found.access_key == "A"
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings", "text"),
+    [
+        ({}, "sso_session=s", "'default' has sso_session, which is not asked"),
+        ({}, "credential_process=/bin/x", "'default' has credential_process"),
+        ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/token"}, "", "AWS_ROLE_ARN is not"),
+    ],
+)
+def test_a_place_that_is_named_is_not_passed_over(
+    tmp_path: Path, environment: dict[str, str], settings: str, text: str
+) -> None:
+    """B925: the machine's own role would be another identity."""
+    (tmp_path / "config").write_text(f"[default]\n{settings}\n")
+    with pytest.raises(SaslAuthenticationException, match=text):
+        chain(environment, tmp_path, ask=refuse_to_ask).fetch(None)
 
 
 @pytest.mark.parametrize(
