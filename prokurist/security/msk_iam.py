@@ -57,7 +57,8 @@ class MskIam:
     def first(self) -> bytes:
         """Sign the payload that is the first message."""
         credentials = self._credentials()
-        region = credentials.region or region_of(self._host)
+        # A client in one region may have its cluster in another, as its name says.
+        region = region_of(self._host) or credentials.region
         if region is None:
             raise refused(
                 self.name,

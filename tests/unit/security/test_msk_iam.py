@@ -73,6 +73,17 @@ def test_a_region_must_be_known() -> None:
         client.first()
 
 
+def test_the_region_is_that_of_the_broker() -> None:
+    """B895: by its name; the client's own region is for brokers whose names tell none."""
+    known = AwsCredentials("A", Secret("b"), region="eu-west-1")
+    for host, region in (
+        ("b-1.demo.c2.kafka.us-east-2.amazonaws.com", "us-east-2"),
+        ("10.0.0.1", "eu-west-1"),
+    ):
+        client = MskIam(host, lambda: known, float, lambda: None)
+        assert f"/{region}/kafka-cluster/" in json.loads(client.first())["x-amz-credential"]
+
+
 HOST = "b-1.demo.c2.kafka.eu-west-1.amazonaws.com"
 OF_BOTOCORE = {
     None: (
