@@ -101,7 +101,13 @@ class OnTurn:
 
 
 class NothingToRead:
-    """What polls collect from."""
+    """What polls collect from.
+
+    Attributes:
+        pending: Work that records wait for.
+    """
+
+    pending: tuple[()] = ()
 
     def begin(self) -> None:
         """Nothing was collected."""
