@@ -237,11 +237,13 @@ def test_one_frozen_broker(kafka: RealKafka, admin: KafkaAdmin, topic: str) -> N
     try:
         began = time.monotonic()
         with pytest.raises(IncompleteListingException) as raised:
-            admin.list_groups(timeout=4)
-        assert time.monotonic() - began < 4 + SLACK
+            admin.list_groups(timeout=2)
+        assert time.monotonic() - began < 2 + SLACK
         assert list(raised.value.errors) == [2]
-        found = admin.list_groups(partial=True, timeout=4)
-        assert isinstance(found.errors[2], TimeoutException)
+        found = admin.list_groups(partial=True, timeout=2)
+        # By now the controller may have taken it out of the cluster.
+        assert found.errors.keys() <= {2}
+        assert all(isinstance(each, TimeoutException) for each in found.errors.values())
         names = {each.group_id for each in found}
         assert names >= {name for name, node in mine.items() if node != 2}
         began = time.monotonic()
