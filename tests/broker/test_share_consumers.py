@@ -52,7 +52,7 @@ class Sharing:
         """
         with KafkaProducer(
             bootstrap_servers=self.kafka.direct_bootstrap,
-            linger_ms=50,
+            linger_ms=5 if apart else 60_000,
             enable_idempotence=False,
         ) as producer:
             for each in values:
