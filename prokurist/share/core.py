@@ -246,12 +246,10 @@ class ShareCore:
         error = side.background.take(self._still_wanted)
         if error is not None:
             raise error
-        runs: list[tuple[LentBatch, Run]] = []
-        try:
-            runs = self._collector.collect(most)
-        finally:
-            if not runs or has_marks:
-                caller.post(AskForRecords(call))
+        # An error goes out before anything is sent: its record may be decided on by its place.
+        runs = self._collector.collect(most)
+        if not runs or has_marks:
+            caller.post(AskForRecords(call))
         return runs
 
     def _still_wanted(

@@ -171,6 +171,8 @@ def test_an_undecodable_record_costs_its_neighbours_nothing() -> None:
         assert [each.value for each in records] == [1, 3]
         with pytest.raises(errors.RecordDeserializationException, match="acknowledge"):
             consumer.poll(5.0)
+        # The network thread has sent nothing meanwhile.
+        world.clock.sleep(0.5)
         consumer.acknowledge("orders", 0, 1, Acknowledge.REJECT)
         assert not consumer.poll(1.0)
         assert states(world) == ["acknowledged", "archived", "acknowledged"]
