@@ -1,4 +1,4 @@
-"""What OpenTelemetry costs a record: `python benchmarks/otel.py`.
+"""Cost of OpenTelemetry for a record: `python benchmarks/otel.py`.
 
 A producer and a consumer in virtual time send and read records of 100 bytes. What differs
 between the ways is what tracing costs, for the model of the brokers is the same. The ways have

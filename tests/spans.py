@@ -1,4 +1,4 @@
-"""Clients with OpenTelemetry on, and what they have told the SDK."""
+"""Clients with OpenTelemetry on, and the spans and metrics of the SDK."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

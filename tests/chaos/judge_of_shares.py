@@ -1,4 +1,4 @@
-"""What has to hold for a share group after a chaos run: a ledger of each record.
+"""Rules of a share group after a chaos run, by a ledger of each record.
 
 Thread: any; a pure function of what was written down.
 

@@ -101,7 +101,7 @@ class OnTurn:
 
 
 class NothingToRead:
-    """What polls collect from.
+    """A source of polls without records.
 
     Attributes:
         pending: Work that records wait for.

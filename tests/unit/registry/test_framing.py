@@ -1,4 +1,4 @@
-"""How a record says which schema it has, and bytes that say nothing of the kind."""
+"""Identity of a schema in a record, and bytes without one."""
 
 from contextlib import suppress
 from uuid import UUID

@@ -96,7 +96,7 @@ class StandIn:
     def found(
         self, method: str, path: str, query: dict[str, str], form: dict[str, str], headers: Any
     ) -> Any:
-        """What is there; None for a request that the real service refuses."""
+        """The answer of a place; None for a request that the real service refuses."""
         match method, path:
             case "PUT", "/latest/api/token" if headers["X-aws-ec2-metadata-token-ttl-seconds"]:
                 return f"{SECRET}=session"
